@@ -17,15 +17,8 @@ func (m *Metrics) Count(f event.LogEvent) {
 		m.rounds.Inc()
 	case event.LogRoundDecided, event.LogJobPlacedLocally:
 		m.decided(f)
-	case event.LogJobCommitted:
-		m.placed(m.self, "committed")
-	case event.LogJobHandedOff:
-		m.placed(f.Site, "handed_off")
-		m.handing.Observe(seconds(f.Duration))
-	case event.LogOfferRefused:
-		m.placed(f.Site, "refused")
-	case event.LogJobRequeued, event.LogJobReclaimed:
-		m.placed(f.Site, "requeued")
+	case event.LogJobCommitted, event.LogJobHandedOff, event.LogOfferRefused, event.LogJobRequeued, event.LogJobReclaimed, event.LogJobMoved:
+		m.placement(f)
 	case event.LogJobEnded:
 		m.ended.WithLabelValues(f.State.String()).Inc()
 	case event.LogGuestRefused, event.LogGuestAccepted, event.LogGuestAborted, event.LogGuestEnded:
@@ -36,13 +29,23 @@ func (m *Metrics) Count(f event.LogEvent) {
 		m.retuned.Inc()
 	case event.LogNeedsOperator, event.LogPartnerUnresponsive, event.LogSiteIDConflict, event.LogCallFailed, event.LogPolicyFailed, event.LogUnexpectedMessage,
 		event.LogPricesMissing, event.LogMemberConflict, event.LogRequeueForced, event.LogUnknownLocalJob, event.LogPartnerMissing, event.LogOutputLeft,
-		event.LogPartnerQuality, event.LogRecoveryNeeded, event.LogTwoPeers, event.LogRecovered, event.LogKeyRefused, event.LogBillDisputed, event.LogLimitExceeded, event.LogStartMissed:
+		event.LogPartnerQuality, event.LogRecoveryNeeded, event.LogTwoPeers, event.LogRecovered, event.LogKeyRefused, event.LogBillDisputed, event.LogLimitExceeded, event.LogStartMissed: // as in errorKinds
 		m.errors.WithLabelValues(string(f.Kind)).Add(float64(max(1, f.OmittedQuotes)))
 	case event.LogQuoteRequestDropped, event.LogOfferDropped:
 		m.dropped.WithLabelValues(string(f.Site), strings.TrimSuffix(string(f.Kind), "-dropped")).Inc()
-	case event.LogJobDeferred, event.LogJobOffered, event.LogReserved, event.LogJobGranted, event.LogJobStarted, event.LogCancelRequested, event.LogGuestPrepared,
-		event.LogGuestStarted, event.LogGuestClosed, event.LogPartnerUp, event.LogPartnerDown, event.LogCallRestored:
+	case event.LogJobDeferred, event.LogJobOffered, event.LogReserved, event.LogJobGranted, event.LogJobStarted, event.LogCancelRequested, event.LogRequeueRequested, event.LogJobHeld, event.LogJobReleased, event.LogJobUpdated, event.LogGuestPrepared,
+		event.LogGuestStarted, event.LogGuestClosed, event.LogPartnerUp, event.LogPartnerDown, event.LogDrained, event.LogResumed, event.LogCallRestored,
+		event.LogArraySubmitted, event.LogArrayEnded, event.LogMoveBegun:
 		// Counted elsewhere, or of interest only in the log.
+	}
+}
+
+// errorKinds are the kinds of events that are counted as errors.
+func errorKinds() []event.LogKind {
+	return []event.LogKind{
+		event.LogNeedsOperator, event.LogPartnerUnresponsive, event.LogSiteIDConflict, event.LogCallFailed, event.LogPolicyFailed, event.LogUnexpectedMessage,
+		event.LogPricesMissing, event.LogMemberConflict, event.LogRequeueForced, event.LogUnknownLocalJob, event.LogPartnerMissing, event.LogOutputLeft,
+		event.LogPartnerQuality, event.LogRecoveryNeeded, event.LogTwoPeers, event.LogRecovered, event.LogKeyRefused, event.LogBillDisputed, event.LogLimitExceeded, event.LogStartMissed,
 	}
 }
 
@@ -58,6 +61,23 @@ func (m *Metrics) decided(f event.LogEvent) {
 	}
 	for _, site := range f.Silent {
 		m.quotes.WithLabelValues(site, "timeout").Inc()
+	}
+}
+
+// placement counts what became of an attempt to place a job.
+func (m *Metrics) placement(f event.LogEvent) {
+	switch f.Kind { //nolint:exhaustive // the caller passes events of placements only
+	case event.LogJobCommitted:
+		m.placed(m.self, "committed")
+	case event.LogJobHandedOff:
+		m.placed(f.Site, "handed_off")
+		m.handing.Observe(seconds(f.Duration))
+	case event.LogOfferRefused:
+		m.placed(f.Site, "refused")
+	case event.LogJobMoved:
+		m.placed(f.Site, "moved")
+	default:
+		m.placed(f.Site, "requeued")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/switchyard-hpc/switchyard/peer/audit"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -36,6 +37,7 @@ type Metrics struct {
 	rejected   *prometheus.CounterVec
 	dropped    *prometheus.CounterVec
 	mails      *prometheus.CounterVec
+	notices    *prometheus.CounterVec
 	volunteers *prometheus.CounterVec
 	rules      *prometheus.GaugeVec
 	pluginUp   *prometheus.GaugeVec
@@ -44,6 +46,12 @@ type Metrics struct {
 	retuned    prometheus.Counter
 	placing    prometheus.Histogram
 	handing    prometheus.Histogram
+	answering  *prometheus.HistogramVec
+	starts     *prometheus.CounterVec
+	waitErrors *prometheus.HistogramVec
+	runErrors  *prometheus.HistogramVec
+	requests   *prometheus.CounterVec
+	auditLost  prometheus.Counter
 }
 
 type pluginKey struct{ name, kind string }
@@ -58,7 +66,7 @@ func New(id Identity) *Metrics {
 		submitted: counters("submissions_total",
 			"Submissions, by result: accepted, or the code of the refusal.", "result"),
 		placements: counters("placements_total",
-			"Placements of jobs of this origin, by result: committed (to the local queue), handed_off, refused or requeued.",
+			"Placements of jobs of this origin, by result: committed (to the local queue), handed_off, refused, requeued, or moved (out of a local queue, since another site would end the job sooner).",
 			"policy", "from", "to", "result"),
 		quotes:   counters("quotes_total", "Answers to quote requests for jobs of this origin: offered, declined or timeout.", "partner", "result"),
 		guests:   counters("guest_jobs_total", "Jobs of other origins: refused, accepted, aborted, or the state in which they ended.", "partner", "result"),
@@ -66,7 +74,8 @@ func New(id Identity) *Metrics {
 		rejected: counters("rejected_messages_total", "Network messages rejected, by reason.", "reason"),
 		dropped: counters("dropped_total",
 			"Messages of a partner that were dropped because it exceeded its limits, by kind.", "partner", "kind"),
-		mails: counters("mails_total", "Mails to users about their jobs, by result: sent, failed or dropped.", "result"),
+		mails:   counters("mails_total", "Mails to users about their jobs, by result: sent, failed or dropped.", "result"),
+		notices: counters("notices_total", "Notices to other programs about jobs, by result: sent, failed or dropped.", "result"),
 		volunteers: counters("volunteer_messages_total",
 			"Volunteer messages received from a partner; with the name of the local site, those sent to its partners.", "partner"),
 		rules: gauges("config_info", "Always 1; the labels are the active policies.",
@@ -77,18 +86,51 @@ func New(id Identity) *Metrics {
 		retuned:  counter("reconfigurations_total", "Configuration changes applied while the peer ran."),
 		placing:  histogram("placement_duration_seconds", "Time from the start of a round to the decision on a job."),
 		handing:  histogram("handoff_duration_seconds", "Time from the offer of a job to its acceptance by a partner."),
+		answering: histograms("quote_latency_seconds", "Time from a quote request to the answer of the partner.",
+			answerBuckets(), "partner"),
+		starts: counters("quoted_starts_total",
+			"Ended jobs of this origin by their start against the quote by which they were placed: early (more than a minute before its P10), within, late (more than a minute after its P90), or no_interval (the quote had none).",
+			"site", "result"),
+		waitErrors: histograms("quote_wait_error_seconds",
+			"Difference of the wait of ended jobs of this origin, from their commit on, from that of the quote by which they were placed; the direction is longer or shorter.",
+			errorBuckets(), "site", "direction"),
+		runErrors: histograms("quote_run_error_seconds",
+			"Difference of the run time of completed jobs of this origin from that of the quote by which they were placed; the direction is longer or shorter.",
+			errorBuckets(), "site", "direction"),
+		requests:  counters("api_requests_total", "Requests to the API, by the way they came (socket or network), and by result: done, or the code of the refusal.", "way", "result"),
+		auditLost: counter("audit_lost_entries_total", "Entries of the audit log that could not be written."),
 	}
 	m.registry.MustRegister(
-		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.dropped, m.mails,
-		m.volunteers, m.rules, m.pluginUp, m.restarts, m.rounds, m.retuned, m.placing, m.handing, build(id), collectors.NewGoCollector(),
+		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.dropped, m.mails, m.notices,
+		m.volunteers, m.rules, m.pluginUp, m.restarts, m.rounds, m.retuned, m.placing, m.handing,
+		m.answering, m.starts, m.waitErrors, m.runErrors, m.requests, m.auditLost, build(id), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
 	for _, state := range []protocol.State{protocol.Pending, protocol.Running} {
 		m.jobs.WithLabelValues(state.String())
 	}
-	m.submitted.WithLabelValues("accepted")
+	m.beginAtZero()
 	m.policy.Store(new(string))
 	return m
+}
+
+// beginAtZero makes the series that alerts are about: rate and increase do not see the first event of a series
+// that begins with it.
+func (m *Metrics) beginAtZero() {
+	for _, state := range protocol.States() {
+		if state.Terminal() {
+			m.ended.WithLabelValues(state.String())
+		}
+	}
+	for _, kind := range errorKinds() {
+		m.errors.WithLabelValues(string(kind))
+	}
+	for _, result := range []string{"sent", "failed", "dropped"} { // as peer/mail and peer/notices have them
+		m.mails.WithLabelValues(result)
+		m.notices.WithLabelValues(result)
+	}
+	m.rejected.WithLabelValues("bad-version")
+	m.submitted.WithLabelValues("accepted")
 }
 
 // Rules sets the active policies, which label placements from now on.
@@ -130,6 +172,18 @@ func histogram(name, help string) prometheus.Histogram {
 	})
 }
 
+func histograms(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	return prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "switchyard_" + name, Help: help, Buckets: buckets}, labels)
+}
+
+// answerBuckets are those of one histogram for each partner.
+func answerBuckets() []float64 { return prometheus.ExponentialBuckets(0.01, 4, 7) } // to 41 s
+
+// errorBuckets are those of two histograms for each site: from a second to three days.
+func errorBuckets() []float64 {
+	return []float64{1, 10, 60, 300, 900, 3600, 14400, 43200, 86400, 259200}
+}
+
 func build(id Identity) prometheus.Collector {
 	return prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "switchyard_build_info", Help: "Always 1; the labels are the version and the site.",
@@ -154,5 +208,16 @@ func (m *Metrics) Refused(code view.RefusalCode) { m.submitted.WithLabelValues(s
 // Rejected counts a network message that was rejected.
 func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).Inc() }
 
+// Noticed counts a notice to another program about a job.
+func (m *Metrics) Noticed(result string) { m.notices.WithLabelValues(result).Inc() }
+
 // Mailed counts a mail to a user about a job.
 func (m *Metrics) Mailed(result string) { m.mails.WithLabelValues(result).Inc() }
+
+// Requested counts a request to the API.
+func (m *Metrics) Requested(way audit.Way, result string) {
+	m.requests.WithLabelValues(string(way), result).Inc()
+}
+
+// AuditLost counts an entry of the audit log that could not be written.
+func (m *Metrics) AuditLost() { m.auditLost.Inc() }

@@ -16,19 +16,20 @@ const queryTimeout = 2 * time.Second
 // WatchSites adds the metrics of all sites. Each scrape calls ask.
 func (m *Metrics) WatchSites(ask func(context.Context) ([]view.Site, error)) {
 	m.registry.MustRegister(&sites{
-		ask:    ask,
-		up:     desc("partner_link_up", "1 while a session with the partner is up.", "partner"),
-		seen:   desc("partner_last_seen_timestamp_seconds", "Time of the last message of the partner.", "partner"),
-		stale:  desc("gossip_age_seconds", "Age of the last reported load of the partner.", "partner"),
-		cpus:   desc("site_cpus", "CPUs of the site.", "site"),
-		busy:   desc("site_busy_cpus", "Busy CPUs of the site, as last reported.", "site"),
-		queued: desc("site_queued_jobs", "Pending jobs in the local queue of the site, as last reported.", "site"),
-		here:   desc("partner_guest_jobs", "Active jobs of the partner at the local site.", "partner"),
-		there:  desc("partner_sent_jobs", "Active jobs of this origin at the partner.", "partner"),
-		kept:   desc("partner_quotes_met_ratio", "Share of the latest jobs of this origin at the partner that met its quote.", "partner"),
-		doubt:  desc("partner_asked_last", "1 while the partner is asked last because its jobs do not meet its quotes.", "partner"),
-		draw:   desc("power_draw_watts", "Estimated power draw of the running jobs. Zero if it is not configured."),
-		budget: desc("power_budget_watts", "Active power budget of the running jobs. Absent while no budget is active."),
+		ask:     ask,
+		up:      desc("partner_link_up", "1 while a session with the partner is up.", "partner"),
+		seen:    desc("partner_last_seen_timestamp_seconds", "Time of the last message of the partner.", "partner"),
+		stale:   desc("gossip_age_seconds", "Age of the last reported load of the partner.", "partner"),
+		cpus:    desc("site_cpus", "CPUs of the site.", "site"),
+		busy:    desc("site_busy_cpus", "Busy CPUs of the site, as last reported.", "site"),
+		queued:  desc("site_queued_jobs", "Pending jobs in the local queue of the site, as last reported.", "site"),
+		here:    desc("partner_guest_jobs", "Active jobs of the partner at the local site.", "partner"),
+		there:   desc("partner_sent_jobs", "Active jobs of this origin at the partner.", "partner"),
+		drained: desc("site_drained", "1 while an operator of the local site has drained or isolated the site, the local one or a partner.", "site"),
+		kept:    desc("partner_quotes_met_ratio", "Share of the latest jobs of this origin at the partner that met its quote.", "partner"),
+		doubt:   desc("partner_asked_last", "1 while the partner is asked last because its jobs do not meet its quotes.", "partner"),
+		draw:    desc("power_draw_watts", "Estimated power draw of the running jobs. Zero if it is not configured."),
+		budget:  desc("power_budget_watts", "Active power budget of the running jobs. Absent while no budget is active."),
 		price: desc("electricity_price_per_joule",
 			"Current electricity price. Multiplied by the power draw in watts it gives a cost per second. Absent while unknown.", "currency"),
 		energy: desc("energy_joules_total", "Energy of the jobs that have ended at the local site, including guests."),
@@ -37,7 +38,10 @@ func (m *Metrics) WatchSites(ask func(context.Context) ([]view.Site, error)) {
 		saved: desc("grid_saved_total",
 			"Cost saved by jobs that were cheaper at partners than quoted by the local site, for their actual run time.", "currency"),
 		lost: desc("grid_lost_total", "Extra cost of jobs that were more expensive at partners. Subtract it from the savings.", "currency"),
-		held: desc("power_idled_cpus", "CPUs of the local site that are idle because of the power budget."),
+		operator: desc("operator_jobs",
+			"Jobs of this origin in NeedsOperator, and guests of which the local scheduler cannot say whether it has them."),
+		stopped: desc("site_stopped", "1 while the peer starts no job, since its database may be older than what partners know, or another peer runs as this site."),
+		held:    desc("power_idled_cpus", "CPUs of the local site that are idle because of the power budget."),
 	})
 }
 
@@ -49,15 +53,16 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 type sites struct {
 	ask                                              func(context.Context) ([]view.Site, error)
 	up, seen, stale, cpus, busy, queued, here, there *prometheus.Desc
+	drained                                          *prometheus.Desc
 	kept, doubt                                      *prometheus.Desc // of partners
-	draw, budget, held                               *prometheus.Desc // of the local site only
+	draw, budget, held, stopped, operator            *prometheus.Desc // of the local site only
 	price, energy, cost, credit, saved, lost         *prometheus.Desc // of the local site: electricity, and savings by the grid
 }
 
 // Describe implements [prometheus.Collector].
 func (s *sites) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.kept, s.doubt, s.draw, s.budget, s.held,
+		s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.drained, s.kept, s.doubt, s.draw, s.budget, s.held, s.stopped, s.operator,
 		s.price, s.energy, s.cost, s.credit, s.saved, s.lost,
 	} {
 		out <- d
@@ -87,6 +92,11 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 		gauge(s.busy, float64(v.Busy))
 		gauge(s.queued, float64(v.Queued))
 	}
+	drained := 0.0
+	if v.Drain != nil {
+		drained = 1
+	}
+	gauge(s.drained, drained)
 	if v.Self {
 		own := func(d *prometheus.Desc, value float64) {
 			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value)
@@ -96,6 +106,12 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 			own(s.budget, float64(*v.Budget))
 		}
 		own(s.held, float64(v.PowerIdledCPUs))
+		stopped := 0.0
+		if v.Reason != "" {
+			stopped = 1
+		}
+		own(s.stopped, stopped)
+		own(s.operator, float64(v.OperatorJobs))
 		s.electricity(out, v.Electricity)
 		return
 	}
@@ -175,6 +191,35 @@ func (m *Metrics) WatchBudget(stale func() time.Duration) {
 		Name: "switchyard_power_budget_stale_seconds",
 		Help: "Time since the end of the last hour that the power budget feeds published. Zero while they cover the present.",
 	}, func() float64 { return stale().Seconds() }))
+}
+
+// WatchDisk adds the free space where the peer keeps its state. Each scrape calls free, which returns
+// bytes; if it fails, the metric is absent from this scrape.
+func (m *Metrics) WatchDisk(free func() (uint64, error)) {
+	m.registry.MustRegister(&disk{free, desc("state_dir_free_bytes", "Free space on the file system of state_dir.")})
+}
+
+// disk collects at each scrape.
+type disk struct {
+	read func() (uint64, error)
+	free *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (d *disk) Describe(out chan<- *prometheus.Desc) { out <- d.free }
+
+// Collect implements [prometheus.Collector].
+func (d *disk) Collect(out chan<- prometheus.Metric) {
+	if bytes, err := d.read(); err == nil {
+		out <- prometheus.MustNewConstMetric(d.free, prometheus.GaugeValue, float64(bytes))
+	}
+}
+
+// WatchCertificate adds the end of the certificate of the API over TCP. Each scrape calls ends.
+func (m *Metrics) WatchCertificate(ends func() time.Time) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "switchyard_api_certificate_expiry_timestamp_seconds", Help: "Time at which the certificate of the API over TCP expires.",
+	}, func() float64 { return float64(ends().Unix()) }))
 }
 
 // StoreStats are the counters of a store since it was opened, and its current sizes.

@@ -2,11 +2,28 @@ package daemon
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/clientcert"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/dashboard"
+	"github.com/switchyard-hpc/switchyard/peer/servercert"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
+
+// certificateNotice is how long before its end the operator is reminded of a certificate.
+const certificateNotice = 14 * 24 * time.Hour
 
 // notes are what the operator of the site should know.
 func (d *Daemon) notes() (all []string) {
@@ -16,24 +33,125 @@ func (d *Daemon) notes() (all []string) {
 	if note := d.node.ClockNote(); note != "" {
 		all = append(all, note)
 	}
+	if d.certificate != nil {
+		if ends := d.certificate.Ends(); time.Until(ends) < certificateNotice {
+			all = append(all, "the certificate of the API over TCP expires at "+protocol.InstantOf(ends).Text()+"; replace the files of [api] cert_file and key_file")
+		}
+	}
 	return all
 }
 
-// startAPI opens the socket for the people of the site.
+// apiNetwork is the API over TCP; nil: the site has none.
+func (d *Daemon) apiNetwork() (*api.Network, error) {
+	if d.cfg.API.Listen == "" {
+		return nil, nil //nolint:nilnil // as the API has it
+	}
+	certificate, err := d.apiCertificate()
+	if err != nil {
+		return nil, err
+	}
+	d.certificate = certificate
+	certificate.Failed = func(err error) {
+		d.log.Error("api_certificate_read_failed", "error", err, "advice", "correct the files; the certificate that was read before is used until then")
+	}
+	encryption, err := certificate.TLS()
+	if err != nil {
+		return nil, err
+	}
+	d.meter.WatchCertificate(certificate.Ends)
+	clients, err := d.certificateClients(encryption)
+	if err != nil {
+		return nil, err
+	}
+	book, err := accesstokens.Open(filepath.Join(string(d.cfg.Site.StateDir), "tokens.json"))
+	if err != nil {
+		return nil, err
+	}
+	pages, err := d.pages()
+	if err != nil {
+		return nil, err
+	}
+	return &api.Network{
+		Guests: d.runsGuests, Clients: clients, Pages: pages, Public: d.cfg.API.Dashboard == config.Public,
+		Listen: d.cfg.API.Listen, TLS: encryption, Tokens: book, Rate: d.cfg.API.MaxRequestRate, ReadFile: d.deliverer.ReadFile,
+		Ready: func(address net.Addr) {
+			d.log.Info("api_listens", "address", address.String(), "certificate", certificate.Cert, "authority", certificate.Authority())
+		},
+	}, nil
+}
+
+// pages are the pages for browsers; nil: the site has none.
+func (d *Daemon) pages() (api.Pages, error) {
+	if d.cfg.API.Dashboard == config.Off {
+		return nil, nil //nolint:nilnil // as the API has it
+	}
+	return dashboard.New(dashboard.Config{Log: d.log})
+}
+
+// certificateClients are the clients that may show a certificate, which TLS is to ask for then.
+func (d *Daemon) certificateClients(encryption *tls.Config) (clients []api.CertClient, err error) {
+	if d.cfg.API.ClientCAFile == "" {
+		return nil, nil
+	}
+	if encryption.ClientCAs, err = clientcert.ReadAuthorities(string(d.cfg.API.ClientCAFile)); err != nil {
+		return nil, fmt.Errorf("client_ca_file: %w", err)
+	}
+	encryption.ClientAuth = tls.VerifyClientCertIfGiven
+	for _, c := range d.cfg.API.Clients {
+		scopes, err := accesstokens.ParseScopes(strings.Join(c.Scopes, ","))
+		if err != nil {
+			return nil, fmt.Errorf("client %s: %w", c.Certificate, err)
+		}
+		clients = append(clients, api.CertClient{Certificate: c.Certificate, User: c.User, Scopes: scopes})
+	}
+	return clients, nil
+}
+
+// runsGuests reports whether an account runs jobs of partners' users, by the active configuration.
+func (d *Daemon) runsGuests(account string) bool {
+	return slices.ContainsFunc(d.active.Load().Partners, func(p config.Partner) bool {
+		return slices.Contains(slices.Collect(maps.Values(p.Users)), account)
+	})
+}
+
+// apiCertificate are the files of the certificate, which the peer makes if the site has none.
+func (d *Daemon) apiCertificate() (*servercert.Files, error) {
+	if d.cfg.API.CertFile != "" {
+		return &servercert.Files{Cert: string(d.cfg.API.CertFile), Key: string(d.cfg.API.KeyFile)}, nil
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	hosts := append([]string{name, "localhost", "127.0.0.1", "::1"}, d.cfg.API.Hosts...)
+	if host, _, err := net.SplitHostPort(d.cfg.API.Listen); err == nil && host != "" {
+		hosts = append(hosts, host)
+	}
+	slices.Sort(hosts[1:])
+	return servercert.Made(filepath.Join(string(d.cfg.Site.StateDir), "api"), slices.Compact(hosts), time.Now())
+}
+
+// startAPI opens the socket for the people of the site, and the port for callers over TCP.
 func (d *Daemon) startAPI(ctx context.Context) error {
+	network, err := d.apiNetwork() //nolint:contextcheck // pages are drawn in the contexts of their requests
+	if err != nil {
+		return fmt.Errorf("[api]: %w", err)
+	}
 	ready := make(chan struct{})
 	d.launch(ctx, "the API", func(ctx context.Context) error {
 		err := api.Serve(ctx, api.Config{
 			Socket: string(d.cfg.Site.Socket), Node: d.node, Site: d.cfg.Site.Name, Number: d.cfg.Site.Number,
 			Version: d.options.Build.Version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
 			Plugins: d.pluginStatus, Power: d.power, ExportRemote: d.cfg.Submit.ExportRemote,
-			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins,
-			Alarms: d.budget.Alarms, Notes: d.notes, Gossip: d.gossip != nil, Mail: d.cfg.Mail != nil,
+			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins, Events: d.events,
+			Alarms: d.budget.Alarms, Notes: d.notes, Staging: d.cfg.Staging.MaxBytes.Bytes(), Gossip: d.gossip != nil, Mail: d.cfg.Mail != nil,
+			SlurmCommands: d.queue.SlurmCommands(), MaxArraySize: d.cfg.Limits.MaxArraySize,
+			Network: network, Audit: d.audit, Answered: d.meter.Requested,
 		})
-		if err != nil {
-			return fmt.Errorf("[site] socket: %w", err)
+		if failed, ok := errors.AsType[*api.ListenError](err); ok && failed.Key == "[api] listen" {
+			return fmt.Errorf("%w%s", err, addressRemedy(err, failed.Key))
 		}
-		return nil
+		return err
 	})
 	select {
 	case <-ready:

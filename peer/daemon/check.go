@@ -14,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/notices"
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
@@ -36,6 +37,10 @@ func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 	}
 	if n := cfg.NATS; n.URL != "" {
 		f.secret("[nats]", (&bus.External{Creds: string(n.Creds), Nkey: string(n.Nkey), Token: string(n.Token), CA: string(n.CA)}).Check())
+	}
+	if n := cfg.Notify; n != nil && n.Token != "" {
+		_, err := notices.ReadToken(string(n.Token))
+		f.secret("[notify] token", err)
 	}
 	own, err := ownAccount(ctx)
 	f.add(err)

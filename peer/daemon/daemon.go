@@ -10,16 +10,21 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
+	"github.com/switchyard-hpc/switchyard/peer/audit"
 	"github.com/switchyard-hpc/switchyard/peer/bus"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/localqueue"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/powerbudget"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
+	"github.com/switchyard-hpc/switchyard/peer/eventstream"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/results"
+	"github.com/switchyard-hpc/switchyard/peer/servercert"
 	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -68,19 +73,28 @@ type Daemon struct {
 	deciding  atomic.Pointer[string] // name of the active policy
 	shim      []string
 	meter     *metrics.Metrics
+	audit     *audit.Log // nil: none is kept
 	accounts  activeAccounts
-	node      *node.Node
-	links     *bus.Bus
-	gossip    *gossip.Gossip // nil: the site does not gossip
-	closers   []func() error // of what runs, in the order in which it was started
-	failed    chan struct{}  // gets one for each part that ended by itself
+	deliverer *results.Deliverer
+	events    *eventstream.Stream
+
+	certificate *servercert.Files // of the API over TCP; nil: there is none
+	node        *node.Node
+	links       *bus.Bus
+	gossip      *gossip.Gossip // nil: the site does not gossip
+	closers     []func() error // of what runs, in the order in which it was started
+	failed      chan struct{}  // gets one for each part that ended by itself
 }
+
+// keptEvents is how many events are kept for those who follow them: more than a few full batches bring, some 20 MB.
+const keptEvents = 16384
 
 // New makes a daemon. Nothing runs yet, and nothing was looked at.
 func New(options Options) *Daemon {
 	d := &Daemon{
 		cfg: options.Config, options: options, ready: make(chan struct{}),
 		failed: make(chan struct{}, 8), plugins: newPluginSet(),
+		events: eventstream.New(protocol.InstantOf(time.Now()), keptEvents),
 	}
 	d.active.Store(d.cfg)
 	d.level.Set(levelOf(d.cfg.Log))
@@ -100,7 +114,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	}
 	d.logAccountProblems(ctx)
 	for _, start := range []func(context.Context) error{
-		d.boundGarbage, d.openKey, d.lockKey, d.openStore, d.startMeter, d.openPlugins, d.openPrices, d.openBudget, d.openQueue, d.startBudget, d.openWitness, d.startNode, d.startLinks, d.startMetrics, d.startAPI,
+		d.boundGarbage, d.openKey, d.lockKey, d.openStore, d.startMeter, d.openAudit, d.openPlugins, d.openPrices, d.openBudget, d.openQueue, d.startBudget, d.openWitness, d.startNode, d.startLinks, d.startMetrics, d.startAPI,
 	} {
 		err := start(ctx)
 		if cancelled := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !cancelled {
@@ -133,9 +147,11 @@ func (d *Daemon) serve(ctx context.Context) {
 			d.activateLatePolicy(ctx)
 			d.budget.Wake() // a feed may have come up
 		case <-d.options.Reload:
-			if _, err := d.reload(ctx, "SIGHUP"); err != nil {
+			done, err := d.reload(ctx, "SIGHUP")
+			if err != nil {
 				d.log.Error("config_reload_failed", "by", "SIGHUP", "error", err)
 			}
+			d.auditSignal(done, err)
 		}
 	}
 }

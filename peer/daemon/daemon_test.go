@@ -1,41 +1,27 @@
 package daemon_test
 
 import (
-	"bytes"
 	"context"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
-	"sync"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/testlog"
+
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // patience bounds what should take a second.
 const patience = 2 * time.Minute
-
-// log is a daemon's, which it writes from many goroutines.
-type log struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *log) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *log) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
 
 // makeGrid makes a grid of which nothing runs yet.
 func makeGrid(t *testing.T, machines ...testbed.Machine) *testbed.Grid {
@@ -56,7 +42,7 @@ func makeGrid(t *testing.T, machines ...testbed.Machine) *testbed.Grid {
 type running struct {
 	*daemon.Daemon
 
-	log   *log
+	log   *testlog.Buffer
 	end   context.CancelFunc
 	ended chan error
 }
@@ -64,7 +50,7 @@ type running struct {
 // start runs a site's daemon.
 func start(t *testing.T, site *testbed.Site) running {
 	t.Helper()
-	to := new(log)
+	to := new(testlog.Buffer)
 	d, err := site.Daemon(daemon.Build{Version: "test", Commit: "unknown"}, to)
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +131,7 @@ func TestReload(t *testing.T) {
 	t.Parallel()
 	grid := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 2})
 	site := grid.Sites[0]
-	idle, err := site.Daemon(daemon.Build{}, new(log))
+	idle, err := site.Daemon(daemon.Build{}, new(testlog.Buffer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,30 +150,78 @@ func TestReload(t *testing.T) {
 		if next == string(text) {
 			t.Fatalf("%q is not in the configuration", from)
 		}
-		if err := os.WriteFile(site.Config, []byte(next), 0o600); err != nil {
+		if err = os.WriteFile(site.Config, []byte(next), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	edit("turnaround_tolerance = \"1s\"", "turnaround_tolerance = \"2s\"\nno_such_key = 1")
-	if done, err := d.Reload(t.Context(), "a test"); err != nil || len(done.Problems) != 1 || len(done.Changed) != 0 {
-		t.Errorf("a wrong file: %+v, %v", done, err)
+	if done, failed := d.Reload(t.Context(), "a test"); failed != nil || len(done.Problems) != 1 || len(done.Changed) != 0 {
+		t.Errorf("a wrong file: %+v, %v", done, failed)
 	}
 	edit("turnaround_tolerance = \"1s\"", "turnaround_tolerance = \"2s\"")
 	want := api.Change{Key: "policy.tc.turnaround_tolerance", From: "\"1s\"", To: "\"2s\""}
-	if done, err := d.Reload(t.Context(), "a test"); err != nil || !slices.Equal(done.Changed, []api.Change{want}) {
-		t.Errorf("a change: %+v, %v", done, err)
+	if done, failed := d.Reload(t.Context(), "a test"); failed != nil || !slices.Equal(done.Changed, []api.Change{want}) {
+		t.Errorf("a change: %+v, %v", done, failed)
 	}
 	client := site.Client()
 	defer client.Close()
-	if done, err := client.Reload(t.Context()); err != nil || len(done.Changed) != 0 {
-		t.Errorf("again: %+v, %v", done, err)
+	if done, failed := client.Reload(t.Context()); failed != nil || len(done.Changed) != 0 {
+		t.Errorf("again: %+v, %v", done, failed)
 	}
 	if log := d.log.String(); !strings.Contains(log, `"by":"a test"`) {
 		t.Errorf("the log is\n%s", log)
 	}
 	d.end()
-	if err := d.stopped(t); err != nil {
+	if err = d.stopped(t); err != nil {
 		t.Error(err)
+	}
+	recorded, err := os.ReadFile(filepath.Join(site.Dir, "state", "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	actions := regexp.MustCompile(`"action":"([^"]*)","way":"(\w+)"`).FindAllStringSubmatch(string(recorded), -1)
+	if len(actions) != 3 || actions[0][1] != "peer-start" || actions[1][1] != "POST /v1/reload" || actions[1][2] != "socket" || actions[2][1] != "peer-stop" {
+		t.Errorf("the audit log is\n%s", recorded)
+	}
+}
+
+// A hangup has the configuration read again, and the audit log says so.
+func TestReloadBySignal(t *testing.T) {
+	t.Parallel()
+	grid := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 2})
+	site := grid.Sites[0]
+	cfg, err := config.Load(site.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hangups, to := make(chan os.Signal), new(testlog.Buffer)
+	d := daemon.New(daemon.Options{Config: cfg, Paths: []string{site.Config}, Build: daemon.Build{Version: "test", Commit: "unknown"}, Log: to, Reload: hangups})
+	ctx, cancel := context.WithCancel(t.Context())
+	r := running{d, to, cancel, make(chan error, 1)}
+	go func() { r.ended <- d.Run(ctx) }()
+	defer cancel()
+	r.ready(t)
+	text, err := os.ReadFile(site.Config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := strings.Replace(string(text), "turnaround_tolerance = \"1s\"", "turnaround_tolerance = \"2s\"", 1)
+	if err = os.WriteFile(site.Config, []byte(next), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	hangups <- syscall.SIGHUP
+	hangups <- syscall.SIGHUP // taken when the first one is done
+	r.end()
+	if err = r.stopped(t); err != nil {
+		t.Error(err)
+	}
+	recorded, err := os.ReadFile(filepath.Join(site.Dir, "state", "audit.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `"action":"reload","way":"signal","changed":["policy.tc.turnaround_tolerance: \"1s\" → \"2s\""],"result":"done"}`
+	if !strings.Contains(string(recorded), want) {
+		t.Errorf("the audit log is\n%s", recorded)
 	}
 }
 

@@ -17,8 +17,8 @@
 //	plugins.go    the plugins that run, policy.go the policy that decides
 //	accounts.go   who may run jobs, as which account
 //	reload.go     what changes while the peer runs, partners.go the partners
-//	api.go        the socket, metrics.go counters and health, notify.go the service manager
-//	check.go      what a start would fail on
+//	api.go        the socket, audit.go the audit log, metrics.go counters and health, notify.go the service manager
+//	check.go      what a start would fail on, doctor.go what is wrong with a site
 //	shim.go       the program that watches a job, garbage.go the memory of this one
 //
 // Parts that are things of their own have rooms below this one: pricefeed, powerbudget and

@@ -22,6 +22,7 @@ func (d *Daemon) startMetrics(ctx context.Context) error {
 	d.meter.WatchSites(d.sites)
 	d.meter.WatchStore(d.storeStats)
 	d.meter.WatchTransfers(d.transfers)
+	d.meter.WatchDisk(d.freeSpace)
 	if d.cfg.Metrics.Listen == "" {
 		return nil
 	}

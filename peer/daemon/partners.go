@@ -114,7 +114,8 @@ func (d *Daemon) changePartners(ctx context.Context, next *config.Config) error 
 	if err != nil { // all or nothing
 		return errors.Join(err, d.setPartners(ctx, d.active.Load()))
 	}
-	if !reflect.DeepEqual(d.active.Load().Associations, next.Associations) { // cards have them
+	before := d.active.Load()
+	if !reflect.DeepEqual(before.Associations, next.Associations) || !reflect.DeepEqual(before.PeerPartners(), next.PeerPartners()) { // cards have them
 		d.links.SendCard()
 	}
 	return nil

@@ -58,6 +58,9 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 		return d.notReloaded(by, err), nil
 	}
 	mixed := before.With(next)
+	if err = d.queue.Accepts(mixed); err != nil {
+		return d.notReloaded(by, err), nil
+	}
 	changed, restart := changesOf(before, next)
 	feeds, err := pricefeed.Reopen(d.feedFiles, slices.Concat(changed, restart), d.log)
 	if err != nil {
@@ -120,8 +123,10 @@ func changesOf(before, next *config.Config) (changed, restart []api.Change) {
 
 // apply activates a configuration that differs in some keys.
 func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.Change) error {
-	in := func(prefix string) bool {
-		return slices.ContainsFunc(changed, func(c api.Change) bool { return strings.HasPrefix(c.Key, prefix) })
+	in := func(prefixes ...string) bool {
+		return slices.ContainsFunc(changed, func(c api.Change) bool {
+			return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(c.Key, prefix) })
+		})
 	}
 	local, err := engine.Named(next.LocalSched.Policy)
 	if err != nil {
@@ -132,7 +137,7 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 			return err
 		}
 	}
-	if in("rounds.") || in("policy.") {
+	if in("rounds.", "policy.", "staging.") {
 		before := d.plugins.names()
 		if err = d.changePolicy(ctx, next); err != nil {
 			return errors.Join(err, d.plugins.keep(before)) // a fixed file may be read again
@@ -148,7 +153,7 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 			return fmt.Errorf("change the power budget: %w", err)
 		}
 	}
-	if in("partner[") || in("association[") {
+	if in("partner[", "association[") {
 		if err = d.changePartners(ctx, next); err != nil {
 			return fmt.Errorf("change the partners: %w", err)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/switchyard-hpc/switchyard/internal/localdisk"
 	"github.com/switchyard-hpc/switchyard/internal/metrics"
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/peer/config"
@@ -13,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/mail"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/notices"
 	"github.com/switchyard-hpc/switchyard/peer/recording"
 	"github.com/switchyard-hpc/switchyard/peer/results"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
@@ -78,6 +78,7 @@ func (d *Daemon) startNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	d.deliverer = &results.Deliverer{Files: process.Deliverer{Shim: d.shim}, Accounts: &d.accounts, Dir: d.results()}
 	d.node, err = node.New(node.Config{
 		Peer: d.cfg.Peer(config.Parts{
 			PublicKey: d.key.Public(), Software: d.options.Build.software(), Capacity: d.queue.Capacity(),
@@ -90,14 +91,16 @@ func (d *Daemon) startNode(ctx context.Context) error {
 		Policy:    decides,
 		Fallback:  d.fallback(),
 		Fronter:   d.fronter(),
-		Deliverer: &results.Deliverer{Files: process.Deliverer{Shim: d.shim}, Accounts: &d.accounts, Dir: d.results()},
+		Deliverer: d.deliverer,
 		Prices:    d.nodePrices(),
 		Log:       d.log,
-		Meter:     d.meter,
+		Meter:     observer{d.meter, d.audit},
 		Recorder:  recorder,
 		Mailer:    d.mailer(ctx),
+		Notifier:  d.notifier(ctx),
+		Events:    d.events,
 		Retention: node.Retention(d.cfg.Retention),
-		Space:     func() (uint64, error) { return localdisk.Free(string(d.cfg.Site.StateDir)) },
+		Space:     d.freeSpace,
 		Witness:   d.witness,
 
 		AllowStarts: d.queue.AllowStarts,
@@ -111,11 +114,15 @@ func (d *Daemon) startNode(ctx context.Context) error {
 
 // results is where output of jobs that ran at partners comes home.
 func (d *Daemon) results() *results.Dir {
-	return &results.Dir{
+	dir := &results.Dir{
 		Path:    filepath.Join(string(d.cfg.Site.StateDir), "kept"),
 		MaxKept: d.cfg.Results.MaxKept.Bytes(), KeepFor: d.cfg.Results.KeepFor.Std(),
 		Removed: func(name, why string) { d.log.Warn("kept_output_removed", "file", name, "why", why) },
 	}
+	if err := dir.Sweep(); err != nil {
+		d.log.Warn("part_remove_failed", "error", err)
+	}
+	return dir
 }
 
 // mailer sends mail about jobs; nil: the site sends none.
@@ -127,6 +134,20 @@ func (d *Daemon) mailer(ctx context.Context) node.Mailer {
 		Command: d.cfg.Mail.Command, From: d.cfg.Mail.From, Log: d.log, Count: d.meter.Mailed,
 	})
 	d.launch(ctx, "the mail", sender.Run)
+	return sender
+}
+
+// notifier notifies other programs of jobs; nil: the configuration names none.
+func (d *Daemon) notifier(ctx context.Context) node.Notifier {
+	cfg := d.cfg.Notify
+	if cfg == nil {
+		return nil
+	}
+	sender := notices.NewSender(notices.Config{
+		Site: d.cfg.Site.Name, Command: cfg.Command, URL: cfg.URL, Token: string(cfg.Token), Agent: d.options.Build.software(),
+		Log: d.log, Count: d.meter.Noticed,
+	})
+	d.launch(ctx, "the notices", sender.Run)
 	return sender
 }
 

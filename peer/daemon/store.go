@@ -56,6 +56,9 @@ func checkFreeSpace(dir string) error {
 	return nil
 }
 
+// freeSpace is how many bytes are free where the state is.
+func (d *Daemon) freeSpace() (uint64, error) { return localdisk.Free(string(d.cfg.Site.StateDir)) }
+
 // setAside sets aside what an earlier peer has left in the directory, with a database that
 // cannot be used. It refuses to give up one that can.
 func (d *Daemon) setAside(dir string) error {

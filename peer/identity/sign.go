@@ -16,6 +16,9 @@ const (
 	Gossip   Purpose = "gossip"   // identities and digests
 	Evidence Purpose = "evidence" // a Grant, Accept or Result
 	Life     Purpose = "life"     // how far a site's store has come
+
+	Statement        Purpose = "statement"        // of the jobs that two sites ran for each other
+	Countersignature Purpose = "countersignature" // of such a statement, by the other site
 )
 
 // ErrSignature says that a signature was not made by that key for that purpose

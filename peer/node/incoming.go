@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -16,6 +17,11 @@ import (
 func (n *Node) Received(from protocol.SiteName, m protocol.Message) {
 	if result, ok := m.(protocol.Result); ok {
 		m = n.brought.set(from, result)
+	}
+	if reply, ok := m.(protocol.QuoteReply); ok {
+		if after, ok := n.requests.answered(from, reply.Round, time.Now()); ok {
+			n.cfg.Meter.Answered(from, after)
+		}
 	}
 	places := n.places.of(from, m)
 	select {

@@ -38,3 +38,10 @@ func (m *moves) take(record row.Record) {
 	}
 	m.states[id] = to
 }
+
+// meterEnd tells the meter of a job of this origin that goes into the archive.
+func (n *Node) meterEnd(record row.Record) {
+	if ended, ok := record.Row.(row.Archived); ok && !ended.View.Guest && ended.View.Array == nil {
+		n.cfg.Meter.Ended(&ended.View)
+	}
+}

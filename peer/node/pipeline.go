@@ -240,8 +240,11 @@ func (n *Node) release(ctx context.Context, in <-chan *batch) {
 func (n *Node) startCalls(ctx context.Context, b *batch) {
 	for _, record := range b.rows {
 		n.moves.take(record)
+		n.meterEnd(record)
 		n.mails.take(record)
+		n.notices.take(record)
 	}
+	n.changes.take(b.rows, n.clock.now())
 	for _, e := range b.effects {
 		n.send(ctx, e.messages)
 		n.begin(ctx, e.calls, e.policy)
@@ -250,9 +253,11 @@ func (n *Node) startCalls(ctx context.Context, b *batch) {
 			n.cfg.AllowStarts(*e.starts)
 		}
 		n.tell(ctx, e.facts)
+		n.changes.log(e.facts)
 		n.asked.answer(e.answers)
 		e.card.answer()
 	}
+	n.changes.forget()
 	n.waits.wake(b)
 	n.dropPacks(b)
 }

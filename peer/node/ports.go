@@ -145,6 +145,10 @@ type Meter interface {
 	Refused(code view.RefusalCode)
 	// Rejected counts what a gate of the network refused, by reason.
 	Rejected(reason string)
+	// Ended takes a job of this origin as it is archived, with the quote by which it was placed.
+	Ended(job *view.Job)
+	// Answered says how long the partner took to answer a quote request.
+	Answered(partner protocol.SiteName, after time.Duration)
 }
 
 // Mailer sends mail to the users of jobs.

@@ -53,9 +53,10 @@ func (q *Queue) describe(ctx context.Context) (protocol.Capacity, error) {
 	} else {
 		described, err = q.lastKnown(kept, err)
 	}
-	if err = errors.Join(err, q.checkProtection(&described)); err != nil {
+	if err = errors.Join(err, q.checkProtection(&described), checkAssociations(q.cfg, &described)); err != nil {
 		return protocol.Capacity{}, err
 	}
+	q.described = described
 	_, holds := q.scheduler.(localsched.Reserver)
 	q.reserves = holds && slices.Contains(described.Capabilities, localsched.Reserve)
 	return q.withConfigured(described.Capacity), nil
@@ -82,6 +83,19 @@ func (q *Queue) checkProtection(d *localsched.Description) error {
 		return nil
 	}
 	return fmt.Errorf("[guest_limits] max_owner_delay: the batch system %s cannot tell whom a job would delay; leave it out, and use max_cpu_share", d.Name)
+}
+
+// Accepts says why the batch system cannot do what another configuration wants of it.
+func (q *Queue) Accepts(next *config.Config) error { return checkAssociations(next, &q.described) }
+
+// checkAssociations says why the batch system cannot do what the tables [[association]] say of jobs.
+func checkAssociations(cfg *config.Config, d *localsched.Description) error {
+	plugin := cfg.LocalSched.Plugin != config.Process && cfg.LocalSched.Plugin != config.SlurmCommands
+	if len(cfg.Associations) == 0 || !plugin || slices.Contains(d.Capabilities, localsched.Associations) {
+		return nil
+	}
+	return fmt.Errorf("[[association]]: the batch system %s does not use accounts, partitions and QOS of jobs, "+
+		"as it has no capability %q; leave the tables out, or use another one", d.Name, localsched.Associations)
 }
 
 // withConfigured adds the speed of a CPU, which few batch systems know, and whether the site has a

@@ -11,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -49,6 +50,19 @@ func TestMachineAsLastKnown(t *testing.T) {
 	if _, err := q.describe(t.Context()); err == nil || !strings.Contains(err.Error(), "[guest_limits] max_owner_delay") {
 		t.Errorf("got %v", err)
 	}
+	// A plugin that does not use accounts cannot be given any; a built-in batch system can.
+	cfg.GuestLimits.MaxOwnerDelay, cfg.Associations = 0, make([]association.Rule, 1)
+	for plugin, lacks := range map[string]bool{"mine": true, config.Process: false, config.SlurmCommands: false} {
+		cfg.LocalSched.Plugin = plugin
+		_, err := q.describe(t.Context())
+		if (err != nil) != lacks || lacks && !strings.Contains(err.Error(), `[[association]]: the batch system x`) {
+			t.Errorf("%s with [[association]]: got %v", plugin, err)
+		}
+		if err = q.Accepts(cfg); (err != nil) != lacks {
+			t.Errorf("%s, after a reload with [[association]]: got %v", plugin, err)
+		}
+	}
+	cfg.Associations = nil
 	// An earlier version has kept the capacity alone.
 	if err := statedir.WriteJSON(filepath.Join(string(cfg.Site.StateDir), "machine.json"), capable.Capacity); err != nil {
 		t.Fatal(err)

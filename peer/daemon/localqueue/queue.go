@@ -54,7 +54,9 @@ type Queue struct {
 	process   *process.Scheduler // nil: the batch system is another
 	pending   func() int64       // what jobs draw that the gate has handed on and that wait; nil: there is no gate
 	capacity  protocol.Capacity
+	described localsched.Description
 	reserves  bool
+	commands  string         // directory of Slurm's commands that jobs find; empty: they find none
 	closers   []func() error // of what runs, in the order in which it was opened
 }
 
@@ -69,6 +71,9 @@ func Open(ctx context.Context, cfg Config) (*Queue, error) {
 }
 
 func (q *Queue) open(ctx context.Context) (err error) {
+	if err = q.linkSlurmCommands(); err != nil {
+		return err
+	}
 	switch name := q.cfg.LocalSched.Plugin; name {
 	case config.Process:
 		q.scheduler, err = q.openProcess() //nolint:contextcheck // it runs until it is closed
@@ -253,6 +258,8 @@ func (q *Queue) openProcess() (localsched.Scheduler, error) {
 		Devices:       devices(q.cfg),
 
 		MaxProcesses: q.cfg.LocalSched.MaxProcesses,
+
+		Socket: string(q.cfg.Site.Socket), Commands: q.commands,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("[localsched]: %w", err)
@@ -293,6 +300,11 @@ func Check(ctx context.Context, cfg *config.Config) error {
 		return fmt.Errorf("[localsched.slurm]: %w", err)
 	}
 	return nil
+}
+
+// SlurmAdvice says which settings of the Slurm of a configuration withhold information from the peer.
+func SlurmAdvice(ctx context.Context, cfg *config.Config) ([]slurm.Advice, error) {
+	return slurm.Advise(ctx, slurmConfig(cfg, nil))
 }
 
 func slurmConfig(cfg *config.Config, log *slog.Logger) slurm.Config {
