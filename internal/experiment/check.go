@@ -80,6 +80,7 @@ func (p *Plan) checkTop(c *checker) {
 // checkGrid checks what holds for all sites.
 func (p *Plan) checkGrid(c *checker) {
 	p.Rounds.Check(c.Reader, "rounds")
+	p.Moves.Check(c.Reader, "moves")
 	c.AtLeast("partners", p.Partners, 0)
 	c.span("perturb", p.Perturb, 0)
 	c.OneOf("localsched.wait_prediction", p.LocalSched.WaitPrediction, config.WaitMethods()...)

@@ -43,7 +43,9 @@ type Plan struct {
 	// The tables of a site's configuration that hold for all sites.
 	Policy      config.Policy      `toml:"policy"`
 	Rounds      config.Rounds      `toml:"rounds"`
+	Moves       config.Moves       `toml:"moves"`
 	GuestLimits config.GuestLimits `toml:"guest_limits"`
+	FairShare   config.FairShare   `toml:"fairshare"`
 	LocalSched  LocalSched         `toml:"localsched"`
 
 	Applications   []Application         `toml:"application"`
@@ -93,6 +95,8 @@ type Site struct {
 	Price     *settings.Amount `toml:"price"` // per MWh, when no period has one; nil: there is no tariff
 	Periods   []feeds.Period   `toml:"period"`
 	PriceFile *feeds.PriceFile `toml:"price_file"`
+
+	NodeGroups []NodeGroup `toml:"node_group"` // none: its nodes are alike
 
 	Latency    sim.Latencies     `toml:"latency"`
 	PeerSeed   int               `toml:"peer_seed"`   // 0: by the seed of the run
@@ -184,7 +188,7 @@ func Default() Plan {
 	live.Policy.Fallback = ""
 	return Plan{
 		Scheme: Sender, Seed: 1, Seeds: 10, Estimates: FromTrace, Load: 1, GridShare: settings.Whole,
-		Policy: live.Policy, Rounds: live.Rounds, GuestLimits: live.GuestLimits, DefaultWeights: live.DefaultWeights,
+		Policy: live.Policy, Rounds: live.Rounds, Moves: live.Moves, GuestLimits: live.GuestLimits, FairShare: live.FairShare, DefaultWeights: live.DefaultWeights,
 		LocalSched:  LocalSched{WaitPrediction: live.LocalSched.WaitPrediction},
 		Electricity: Electricity{Start: "2026-01-01 00:00", Zone: "UTC", Forecast: live.Prices.Forecast},
 		Power:       Power{Low: 1, High: 1},

@@ -88,6 +88,7 @@ func finish(r *settings.Reader, plan *Plan, name string) (*Plan, error) {
 		plan.opened(c)
 		plan.checkTables(c)
 		plan.GuestLimits.Check(r, "guest_limits")
+		plan.FairShare.Check(r, "fairshare")
 		plan.check(c)
 		plan.checkTuning(c)
 	}

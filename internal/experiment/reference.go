@@ -25,6 +25,7 @@ func Reference() []settings.Table {
 		{Name: "[[site]]", About: "A site of the grid; one table for each. Its machine and its charges are in the tables of a site's configuration, with the same keys, units and checks. If one site pays for electricity, all sites must; results then include its cost.", Keys: siteKeys()},
 		{Name: "[site.localsched]", About: "Machine and local scheduler of the preceding site. Keys of features that are not simulated have no effect. cpus is required. plugin may name a [[plugin]] of the kind \"localsched\" that can be simulated; its machine is described here, too. If wait_prediction is unset, that of [localsched] applies.", Keys: config.TableKeys("localsched", &site.LocalSched)},
 		{Name: "[site.localsched.devices]", About: "Devices of each node of the preceding site, such as GPUs; one table [site.localsched.devices.NAME] for each kind. Jobs get some by the column resources of requests of [[workload]]. Each node has as many; how jobs are packed on nodes is not simulated.", Keys: config.TableKeys("localsched.devices", &map[string]config.Devices{})},
+		{Name: "[[site.node_group]]", About: "Nodes of the preceding site that are alike, for a machine whose nodes are not; one table for each group. Then [site.localsched] needs no cpus, nodes, memory, features and devices. How jobs are packed on nodes is not simulated.", Keys: nodeGroupKeys()},
 		{Name: "[site.localsched.bgp]", About: `Partitions of the machine, for machine = "bgp".`, Keys: config.TableKeys("localsched.bgp", bgp)},
 		{Name: "[site.localsched.slurm]", About: `No effect: a site is simulated with plugin = "process".`, Keys: config.TableKeys("localsched.slurm", slurm)},
 		{Name: "[site.localsched.cpu_model]", About: "A CPU of the preceding site in the Γ model (docs/cost-model.md). It determines the run times of components.", Keys: config.TableKeys("localsched.cpu_model", &config.CPUModel{})},
@@ -52,8 +53,12 @@ func Reference() []settings.Table {
 		{Name: "[policy.mcmf]", About: "Parameters of the policies mcmf, inst and twoprice.", Keys: config.TableKeys("policy.mcmf", &plan.Policy.MCMF)},
 		{Name: "[policy.iss]", About: "Parameters of the policy iss.", Keys: config.TableKeys("policy.iss", &plan.Policy.ISS)},
 		{Name: "[rounds]", About: "When a round starts, and which sites it asks for quotes, at all sites. The scheme of the experiment sets what opens a round; initiation is another way to set it.", Keys: config.TableKeys("rounds", &plan.Rounds)},
+		{Name: "[moves]", About: "Jobs that wait in a local queue are placed again if another site would end them sooner. In the papers they stay where they are placed.", Keys: config.TableKeys("moves", &plan.Moves)},
 		{Name: "[localsched]", About: "Settings of the local schedulers of all sites.", Keys: config.TableKeys("localsched", &plan.LocalSched)},
 		{Name: "[guest_limits]", About: "Limits at which sites decline guests, to protect their local users. Under central and portal, all jobs of the grid are guests; the local jobs are those that stay by grid_share.", Keys: config.TableKeys("guest_limits", &plan.GuestLimits)},
+		{Name: "[fairshare]", About: "Order in which jobs of several users get rounds, at all sites. The users are those of the traces, as u1 and u2, apart at each site.", Keys: config.TableKeys("fairshare", &plan.FairShare)},
+		{Name: "[fairshare.weights]", About: "Weights of the factors of a job's priority.", Keys: config.TableKeys("fairshare.weights", &plan.FairShare.Weights)},
+		{Name: "[fairshare.accounts]", About: "Shares of accounts. The jobs of traces have none: the users are in the account \"\".", Keys: config.TableKeys("fairshare.accounts", &map[string]config.ShareAccount{})},
 		{Name: "[electricity]", About: "Date of the experiment, and what sites know of prices that are not published yet.", Keys: electricityKeys()},
 		{Name: "[power]", About: "Power draw of a job as a factor of its site's, sampled for each job between two bounds.", Keys: powerKeys()},
 		{Name: "[data]", About: "Data that are transferred with a job that leaves its site. Its CPUs are allocated and idle until the transfer ends.", Keys: dataKeys()},
@@ -93,6 +98,16 @@ func siteKeys() []settings.Key {
 		{Name: "area", About: "Price area of the site, for a [site.price_file] with several areas."},
 		{Name: "peer_seed", Default: "0", About: "Random seed of the site's peer, which samples pauses and the order of partners. With 0, it follows from the seed of the run."},
 		{Name: "first_check", Default: `"0s"`, About: "Time from the start of the experiment to the first check of utilization by the site's peer; further ones follow after each check_interval of [rounds]. With 0, sampled by the seed."},
+	}
+}
+
+func nodeGroupKeys() []settings.Key {
+	return []settings.Key{
+		{Name: "nodes", About: "Number of nodes. Required."},
+		{Name: "cpus", About: "CPUs of each node. Required."},
+		{Name: "memory", About: `Memory of each node, such as "256GB". If unset, it is not limited.`},
+		{Name: "features", About: "Features of each node, which jobs may require."},
+		{Name: "resources", About: `Devices of each node, as --gres of sbatch names them: "gpu:a100:4".`},
 	}
 }
 

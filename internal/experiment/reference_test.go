@@ -21,11 +21,15 @@ func keysOf(table reflect.Type) (keys []string) {
 	if table == reflect.TypeFor[map[string]config.Devices]() {
 		return []string{"gpu"} // the same
 	}
+	if table == reflect.TypeFor[map[string]config.ShareAccount]() {
+		return []string{"physics"} // the same
+	}
 	for field := range table.Fields() {
 		tag, kind := field.Tag.Get("toml"), field.Type.Kind()
 		isTables := (kind == reflect.Slice || kind == reflect.Pointer) && field.Type.Elem().Kind() == reflect.Struct
 		isText := reflect.PointerTo(field.Type).Implements(reflect.TypeFor[settings.Unmarshaler]())
-		isRows := field.Type == reflect.TypeFor[config.ExchangeRates]() || field.Type == reflect.TypeFor[map[string]config.Devices]()
+		isRows := field.Type == reflect.TypeFor[config.ExchangeRates]() || field.Type == reflect.TypeFor[map[string]config.Devices]() ||
+			field.Type == reflect.TypeFor[map[string]config.ShareAccount]()
 		if tag != "" && !isRows && (kind != reflect.Struct || isText) && !isTables {
 			keys = append(keys, tag)
 		}
@@ -51,15 +55,16 @@ func TestReferenceHasEveryKeyWithItsDefault(t *testing.T) {
 	work.SetDefaults()
 	values := map[string]any{
 		"": &plan, "[[site]]": &site, "[[workload]]": &work, "[policy]": &plan.Policy, "[policy.tc]": &plan.Policy.TC,
-		"[policy.mcmf]": &plan.Policy.MCMF, "[policy.iss]": &plan.Policy.ISS, "[rounds]": &plan.Rounds, "[localsched]": &plan.LocalSched, "[network]": &plan.Network,
+		"[policy.mcmf]": &plan.Policy.MCMF, "[policy.iss]": &plan.Policy.ISS, "[rounds]": &plan.Rounds, "[moves]": &plan.Moves, "[localsched]": &plan.LocalSched, "[network]": &plan.Network,
 		"[[link]]": &experiment.Link{}, "[[cut]]": &experiment.Cut{}, "[[crash]]": &experiment.Crash{},
 		"[[plugin]]": &plugin, "[site.power]": &site.Power, "[site.price_file]": &feeds.PriceFile{}, "[[site.period]]": &feeds.Period{},
+		"[fairshare]": &plan.FairShare, "[fairshare.weights]": &plan.FairShare.Weights, "[fairshare.accounts]": &map[string]config.ShareAccount{},
 		"[guest_limits]": &plan.GuestLimits, "[electricity]": &plan.Electricity, "[power]": &plan.Power, "[data]": &plan.Data,
 		"[[data.link]]": &experiment.DataLink{}, "[[application]]": &app,
 		"[site.cost]": &config.Cost{}, "[site.cost.cpu]": &config.CPUCost{}, "[[site.cost.cpu.period]]": &config.CostPeriod{},
 		"[[site.cost.license]]": &config.LicenseCost{}, "[site.cost.eco]": &eco, "[site.cost.data]": &config.DataCost{},
 		"[exchange_rates]": &plan.ExchangeRates, "[[waiting_cost]]": &config.WaitingCost{}, "[default_weights]": &plan.DefaultWeights,
-		"[site.localsched]": &site.LocalSched, "[site.localsched.devices]": &map[string]config.Devices{}, "[site.localsched.bgp]": &bgp, "[site.localsched.slurm]": &slurm, "[site.localsched.cpu_model]": &config.CPUModel{},
+		"[site.localsched]": &site.LocalSched, "[site.localsched.devices]": &map[string]config.Devices{}, "[[site.node_group]]": &experiment.NodeGroup{}, "[site.localsched.bgp]": &bgp, "[site.localsched.slurm]": &slurm, "[site.localsched.cpu_model]": &config.CPUModel{},
 		"[site.tariff]": &site.Tariff, "[site.latency]": &site.Latency, "[site.power.series]": &site.Power.Series, "[site.prices]": &site.Prices, "[tune]": &tune, "[tune.goal]": &tune.Goal, "[[tune.axis]]": &experiment.TuneAxis{}, "[[candidate]]": &candidate,
 	}
 	for _, table := range experiment.Reference() {

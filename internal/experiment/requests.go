@@ -57,6 +57,7 @@ func requestColumns() []requestColumn {
 			}
 			return err
 		}},
+		numberColumn("min_time_ms", func(s *protocol.Spec) *protocol.Duration { return &s.MinTime }),
 	}
 }
 
@@ -101,7 +102,7 @@ func parseResources(text string) (list []protocol.Resource, err error) {
 	return list, (&protocol.Request{Resources: list}).CheckExtras()
 }
 
-func numberColumn[N int | int64](name string, field func(*protocol.Spec) *N) requestColumn {
+func numberColumn[N int | int64 | protocol.Duration](name string, field func(*protocol.Spec) *N) requestColumn {
 	return requestColumn{
 		name: name,
 		text: func(s *protocol.Spec) string {

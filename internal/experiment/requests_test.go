@@ -22,11 +22,11 @@ func TestRequestsReachTheSimulation(t *testing.T) {
 		Resources: []protocol.Resource{{Name: "gpu", Type: "a100", Count: 2, Per: protocol.PerNode}, protocol.NewLicense("ansys", 2), {Name: "x", Count: 1, Per: protocol.PerTask}},
 	}, Sites: []protocol.SiteName{"one"}, Association: protocol.Association{QOS: "fast"}, Data: 5}
 	var text strings.Builder
-	if err := (experiment.Requests{1: big, 2: {Request: protocol.Request{MemoryMB: 200, Nodes: 1}}}).Write(&text); err != nil {
+	if err := (experiment.Requests{1: big, 2: {Request: protocol.Request{MemoryMB: 200, Nodes: 1, MinTime: protocol.Minute}}}).Write(&text); err != nil {
 		t.Fatal(err)
 	}
-	if want := "job_id,nodes,max_nodes,tasks,tasks_per_node,cpus_per_task,memory_mb,power_ppm,data_bytes,data_out_bytes,sites,qos,resources,features,exclusive\n" +
-		"1,,,,,,900,,5,,one,fast,\"gpu:a100:2 per node,license:ansys:2 per job,x:1 per task\",a|b,true\n2,1,,,,,200,,,,,,,,\n"; text.String() != want {
+	if want := "job_id,nodes,max_nodes,tasks,tasks_per_node,cpus_per_task,memory_mb,power_ppm,data_bytes,data_out_bytes,sites,qos,resources,features,exclusive,min_time_ms\n" +
+		"1,,,,,,900,,5,,one,fast,\"gpu:a100:2 per node,license:ansys:2 per job,x:1 per task\",a|b,true,\n2,1,,,,,200,,,,,,,,,60000\n"; text.String() != want {
 		t.Errorf("written as %q, want %q", text.String(), want)
 	}
 	for requests, second := range map[string]int64{
@@ -44,6 +44,34 @@ func TestRequestsReachTheSimulation(t *testing.T) {
 		got := run(t, plan, experiment.Local, 1).Result.Placements
 		if got[0].Start != 0 || int64(got[1].Start) != second {
 			t.Errorf("%q: starts at %d and %d, want 0 and %d", requests, got[0].Start, got[1].Start, second)
+		}
+	}
+}
+
+// TestLeastTimesAreSimulated: a job that takes a shorter limit starts before a large one that waits, and ends in time for that, by itself
+// or by the limit. With the whole limit it waits for the large one.
+func TestLeastTimesAreSimulated(t *testing.T) {
+	t.Parallel()
+	const whole = 200_000
+	for _, tt := range []struct {
+		run        int64 // of the small job, in seconds
+		least      string
+		start, end protocol.Instant
+	}{
+		{50, "", whole, whole + 50_000},
+		{50, "60000", 2000, 52_000},
+		{150, "60000", 2000, 100_000}, // with the limit of 98 s
+		{50, "98000", 2000, 52_000},
+		{50, "98001", whole, whole + 50_000},
+	} {
+		trace := write(t, "jobs.swf", fmt.Sprintf("1 0 -1 100 1 -1 -1 1 100 -1 1 1 1 1 1 1 -1 -1\n2 1 -1 100 2 -1 -1 2 100 -1 1 1 1 1 1 1 -1 -1\n"+
+			"3 2 -1 %d 1 -1 -1 1 200 -1 1 1 1 1 1 1 -1 -1\n", tt.run))
+		requests := fmt.Sprintf("requests = %q", write(t, "requests.csv", "job_id,min_time_ms\n3,"+tt.least+"\n"))
+		plan := opened(t, strings.Replace(fmt.Sprintf(slowPlan, trace, requests), "cpus = 1\n", "cpus = 2\n", 1))
+		got := run(t, plan, experiment.Local, 1).Result.Placements
+		if got[2].Start != tt.start || got[2].End != tt.end || got[1].Start != 100_000 {
+			t.Errorf("with least time %q the small job is there from %d to %d, want %d to %d, and the large one starts at %d",
+				tt.least, got[2].Start, got[2].End, tt.start, tt.end, got[1].Start)
 		}
 	}
 }
@@ -159,6 +187,7 @@ func TestRequestsThatAreNone(t *testing.T) {
 	for text, want := range map[string]string{
 		"job_id,sites\n1,two\n":            "requests of job 1 of site one: sites: two is no [[site]]",
 		"job_id,power_ppm\n1,4000000000\n": "requests of job 1 of site one: ",
+		"job_id,min_time_ms\n1,20001\n":    "the least time limit that the job takes is 0:00:21",
 	} {
 		if err := refused(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: want %q, got %v", text, want, err)

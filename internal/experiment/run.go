@@ -96,8 +96,9 @@ func (p *Plan) config(ctx context.Context, scheme Scheme, seed uint64, when cale
 	cfg := sim.Config{
 		Seed: seed, Partners: p.Partners, Check: p.Check, Bytes: true, Tuning: p.Rounds.Runtime(),
 		History: p.History, LocalShare: int(settings.Whole - p.GridShare), Perturb: p.Perturb, Stage: p.stage(),
-		Protect: p.GuestLimits.Protection(),
+		Protect: p.GuestLimits.Protection(), FairShare: p.FairShare.Rules(),
 	}
+	cfg.Tuning.Moves = p.Moves.Rules()
 	if p.Power.Low != 1 || p.Power.High != 1 {
 		cfg.PowerLow, cfg.PowerHigh = ppm(p.Power.Low), ppm(p.Power.High)
 	}

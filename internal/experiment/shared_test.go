@@ -29,9 +29,11 @@ func notShared() map[string]string {
 		"api":         "rights of the users of a live peer",
 		"metrics":     "an address",
 		"mail":        "to users of a live peer",
+		"notify":      "programs beside a live peer",
 		"staging":     "files, which simulated jobs do not have",
 		"transfer":    "connections for output files, which simulated jobs do not write",
 		"log":         "output of a live peer",
+		"audit":       "who changed what at a live peer",
 		"partner":     "addresses and keys; an experiment says how many partners a site has in partners, and links in [data] and [[link]]",
 		"handoff":     "pauses of live messages; the simulator has the defaults",
 	}

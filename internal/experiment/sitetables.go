@@ -19,10 +19,17 @@ func (p *Plan) checkTables(c *checker) {
 }
 
 func (p *Plan) checkSiteTables(c *checker, key string, s *Site) {
+	nodes := s.checkNodeGroups(c, key)
+	if len(s.NodeGroups) > 0 {
+		s.LocalSched.Nodes = 1 // its CPUs are not to be divided among the nodes
+	}
 	config.SiteTables{
 		LocalSched: &s.LocalSched, Tariff: &s.Tariff, Power: &s.Power, Prices: &s.Prices, Cost: &s.Cost,
 		Plugins: p.Plugins, Priced: s.Price != nil || s.PriceFile != nil, Counted: p.Tune != nil && p.Tune.Goal.Energy > 0,
 	}.CheckSimulated(c.At(key))
+	if len(s.NodeGroups) > 0 {
+		s.LocalSched.Nodes = nodes
+	}
 	if own := s.Tariff.Currency; s.Currency == "" && own != p.Currency {
 		s.Currency = own
 	}
@@ -53,6 +60,9 @@ func (s *Site) cpusPerNode() int { return s.LocalSched.CPUs / max(1, s.LocalSche
 func (s *Site) machine() sim.Machine {
 	l := &s.LocalSched
 	states := l.Capacity(0)
+	if len(s.NodeGroups) > 0 {
+		states.Groups = s.nodeGroups()
+	}
 	return sim.Machine{
 		Name: protocol.SiteName(s.Name), Nodes: l.Nodes, CPUsPerNode: s.cpusPerNode(), MHz: l.MHz, WholeNode: states.WholeNode,
 		Mflops: l.Mflops, MaxWallTime: l.MaxWallTime, Partitions: s.partitions(), MemoryMB: int64(l.Memory), Gamma: s.model(),

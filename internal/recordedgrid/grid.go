@@ -236,7 +236,7 @@ func (g *Grid) gather(readings []*reading, ahead []protocol.Duration, begin, end
 
 // moreThanCPUs says whether a job requested more than CPUs and time, which is all that a trace has.
 func moreThanCPUs(s *protocol.Spec) bool {
-	return s.Nodes > 0 || s.MemoryMB > 0 || s.Power > 0 || s.Layout.TasksPerNode > 0 || s.Layout.CPUsPerTask > 1 || s.Layout.MaxNodes > 0 ||
+	return s.MinTime > 0 || s.Nodes > 0 || s.MemoryMB > 0 || s.Power > 0 || s.Layout.TasksPerNode > 0 || s.Layout.CPUsPerTask > 1 || s.Layout.MaxNodes > 0 ||
 		len(s.Sites) > 0 || s.Data > 0 || s.DataOut > 0 || s.Association != (protocol.Association{}) ||
 		len(s.Resources) > 0 || s.Features != "" || s.Exclusive
 }

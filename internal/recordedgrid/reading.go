@@ -179,10 +179,12 @@ func (r *reading) see(step recording.Step, ready event.Ready) {
 		r.connected[ev.Site] = false
 	case event.Reconfigure, event.SetPartners, event.ChangePrices:
 		r.problem("the peer was reconfigured at step %d; the simulator has one configuration of a site", step.N)
+	case event.SetDrain:
+		r.problem("a site was drained or resumed at step %d; the simulator places jobs at all sites", step.N)
 	case event.CallDone:
 		r.called(step.Now, ev)
-	case event.Tick, event.ClockSet, event.Cancel, event.DigestSeen, event.MemberSeen, event.Requeue, event.AskRecovery, event.Recover, event.TestSubmit,
-		event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskRunHistory:
+	case event.Tick, event.ClockSet, event.Cancel, event.SetHold, event.Update, event.DigestSeen, event.MemberSeen, event.Requeue, event.AskRecovery, event.Recover, event.TestSubmit,
+		event.AskQueue, event.AskJob, event.AskOutput, event.AskSites, event.AskShares, event.AskRunHistory:
 	}
 	r.made(step, ready)
 }

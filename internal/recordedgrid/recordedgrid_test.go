@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/experiment"
 	"github.com/switchyard-hpc/switchyard/internal/recordedgrid"
@@ -72,7 +73,7 @@ func recorded(t *testing.T, initiation, decides string, requests ...*protocol.Sp
 	}
 	var writers []*recording.Writer
 	cfg.Record = func(site protocol.SiteName) sim.Recorder {
-		w, err := recording.Create(filepath.Join(dir, string(site)+".rec"), recording.Options{Software: "test", Buffer: 1 << 20})
+		w, err := recording.Create(filepath.Join(dir, string(site)+".rec"), recording.Options{Software: "test", Buffer: 1 << 20, Grace: time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +167,7 @@ func TestRecordedGridIsSimulated(t *testing.T) {
 	}
 }
 
-// TestRequestsAreSimulated: jobs that request memory, sites, data and tasks run in the simulation as they were recorded.
+// TestRequestsAreSimulated: jobs that request memory, sites, data, tasks and least times run in the simulation as they were recorded.
 // Without their requests they do not.
 func TestRequestsAreSimulated(t *testing.T) {
 	t.Parallel()
@@ -179,6 +180,8 @@ func TestRequestsAreSimulated(t *testing.T) {
 			requests[i] = &protocol.Spec{Sites: []protocol.SiteName{"south", "west"}, Data: 3_000_000_000, DataOut: 1_000_000}
 		case 2:
 			requests[i] = &protocol.Spec{Request: protocol.Request{Nodes: 1, Layout: protocol.Layout{MaxNodes: 1}, Power: 400_000}}
+		case 3:
+			requests[i] = &protocol.Spec{Request: protocol.Request{MinTime: recordedJobs()[i].Run}}
 		}
 	}
 	dir, configs := recorded(t, "sender", "tc", requests...)
@@ -194,6 +197,17 @@ func TestRequestsAreSimulated(t *testing.T) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
+	}
+	leastTimes := 0
+	for site := range configs {
+		requested, err := os.ReadFile(filepath.Join(out, string(site)+"-requests.csv"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		leastTimes += len(regexp.MustCompile(`(?m),[0-9]+$`).FindAll(requested, -1)) // the last column
+	}
+	if leastTimes != len(requests)/4 {
+		t.Errorf("%d jobs have a least time, want %d", leastTimes, len(requests)/4)
 	}
 	without := regexp.MustCompile("(?m)^requests = .*$").ReplaceAll(text, nil)
 	if err := os.WriteFile(file, without, 0o600); err != nil {

@@ -1,6 +1,9 @@
 package sim
 
 import (
+	"fmt"
+
+	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -55,7 +58,15 @@ func (g *grid) submit(s *site, one submission) {
 	if !g.cfg.throughGrid(index) {
 		spec.Sites = []protocol.SiteName{s.name}
 	}
-	s.step(event.Submit{User: "sim", Jobs: []protocol.Job{{Spec: spec, Payload: &g.payload}}})
+	s.step(event.Submit{User: g.cfg.userOf(job), Jobs: []protocol.Job{{Spec: spec, Payload: &g.payload}}})
+}
+
+// userOf is who submits a job: one user for all, unless it counts who has used what.
+func (c Config) userOf(job *workload.Job) string {
+	if c.FairShare.HalfLife == 0 {
+		return "sim"
+	}
+	return fmt.Sprintf("u%d", job.User)
 }
 
 // answered sees what became of a submission.
@@ -80,6 +91,6 @@ func (g *grid) answered(s *site, reply view.Reply) {
 		}
 		s.sent = s.sent[:last]
 		g.ended += s.latest
-	case view.Done, view.Job, view.Queue, view.TestSubmitResult, view.Sites, view.RunHistory, view.Recovery: // replies to questions that the simulator does not ask
+	case view.Done, view.Job, view.Queue, view.TestSubmitResult, view.Sites, view.Shares, view.RunHistory, view.Recovery: // replies to questions that the simulator does not ask
 	}
 }

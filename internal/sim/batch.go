@@ -190,13 +190,21 @@ func (b *batchSystem) submit(now protocol.Instant, s localsched.Submission) (loc
 	detail := placed{
 		index: index, limit: s.Spec.WallTime, data: now.Add(transfer), run: b.site.grid.prepare(b.site, index, &s),
 	}
-	request := s.Spec.Request
-	request.WallTime = request.WallTime.Plus(transfer)
+	request := heldForData(s.Spec.Request, transfer)
 	j, err := b.Submit(s.Tag, request, detail)
 	if b.done(err) != nil {
 		return "", err
 	}
 	return j.ID(), nil
+}
+
+// heldForData is a request with limits for a job that may be held for so long until its data are here.
+func heldForData(r protocol.Request, transfer protocol.Duration) protocol.Request {
+	r.WallTime = r.WallTime.Plus(transfer)
+	if r.MinTime > 0 {
+		r.MinTime = r.MinTime.Plus(transfer)
+	}
+	return r
 }
 
 // withdraw takes a job out of the queue if it has not started.
@@ -225,7 +233,7 @@ func (b *batchSystem) reserve(hold localsched.Reservation) (protocol.Instant, er
 	if err != nil {
 		return 0, err
 	}
-	hold.Request.WallTime = hold.Request.WallTime.Plus(b.site.grid.transfer(index, b.site.index))
+	hold.Request = heldForData(hold.Request, b.site.grid.transfer(index, b.site.index))
 	at, err := b.Reserve(hold)
 	b.wakes = b.wakes || err == nil
 	return at, b.done(err)

@@ -42,12 +42,26 @@ type Partitions struct {
 }
 
 // CPUs is how many CPUs the machine has.
-func (m Machine) CPUs() int { return m.Nodes * m.CPUsPerNode }
+func (m Machine) CPUs() (all int) {
+	if len(m.Groups) < 2 {
+		return m.Nodes * m.CPUsPerNode
+	}
+	for i := range m.Groups {
+		all += m.Groups[i].Nodes * m.Groups[i].CPUs
+	}
+	return all
+}
 
 // Capacity is the machine as site cards state it.
 func (m Machine) Capacity() protocol.Capacity {
+	largest := 0 // node, where they are not alike
+	if len(m.Groups) > 1 {
+		for i := range m.Groups {
+			largest = max(largest, m.Groups[i].CPUs)
+		}
+	}
 	return protocol.Capacity{
-		CPUs: m.CPUs(), Nodes: m.Nodes, WholeNode: m.WholeNode, MHz: m.MHz, Mflops: m.Mflops, MaxWallTime: m.MaxWallTime,
+		CPUs: m.CPUs(), Nodes: m.Nodes, NodeCPUs: largest, WholeNode: m.WholeNode, MHz: m.MHz, Mflops: m.Mflops, MaxWallTime: m.MaxWallTime,
 		MemoryMB: m.MemoryMB, Machine: m.Gamma, Groups: m.Groups, Shared: m.Shared, Exclusive: m.Exclusive,
 	}
 }
@@ -143,10 +157,12 @@ type Config struct {
 	History    int // how many of the first jobs go where they were submitted and are not measured
 	LocalShare int // of the other jobs, in parts per million, that do so too; drawn from the seed
 	Protect    rules.Protection
-	Stage      Stage
-	PowerLow   int // bounds of the jobs' power in parts per million of the sites'; drawn from the seed. 0 both: all of it
-	PowerHigh  int
-	Perturb    protocol.Duration // bound of the error that is drawn for each planned wait; 0: none
+	// FairShare says whose jobs have the next round, at all sites. With a half-life, the users are those of the workload.
+	FairShare rules.FairShare
+	Stage     Stage
+	PowerLow  int // bounds of the jobs' power in parts per million of the sites'; drawn from the seed. 0 both: all of it
+	PowerHigh int
+	Perturb   protocol.Duration // bound of the error that is drawn for each planned wait; 0: none
 
 	Record func(protocol.SiteName) Recorder // of the first life of a site's peer; nil: none is recorded
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/workload"
+	"github.com/switchyard-hpc/switchyard/localsched/engine"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
@@ -95,6 +96,7 @@ func newGrid(cfg Config, jobs []workload.Job) (*grid, error) {
 			s.configure(one.Peer)
 		}
 		s.cfg.FirstCheck = one.FirstCheck
+		s.cfg.Prioritize = one.Local == engine.Multifactor()
 		if one.Electricity.Ahead != nil {
 			s.cfg.Area, s.cfg.Power = string(one.Name), one.Electricity.Milliwatts
 		}
@@ -133,7 +135,8 @@ func (g *grid) addSite(i int, name protocol.SiteName, capacity protocol.Capacity
 	if g.cfg.Fallback != nil {
 		s.cfg.Fallback = g.cfg.Fallback.Info().Name
 	}
-	s.cfg.Protect = g.cfg.Protect
+	s.cfg.Protect, s.cfg.FairShare = g.cfg.Protect, g.cfg.FairShare
+	s.cfg.PlannedStarts = s.cfg.Moves.Interval // nothing else asks for them here
 	g.sites = append(g.sites, s)
 	g.byName[name] = s
 	return s
@@ -339,7 +342,7 @@ func (g *grid) indexOf(id protocol.JobID) (int32, error) {
 }
 
 // started notes a start and returns how long the job will be there: held while its data
-// travel, then running.
+// travel, then running, at most until a limit that is shorter than the one that it asked for.
 func (g *grid) started(s *site, job *batchJob, now protocol.Instant) protocol.Duration {
 	w := &g.jobs[job.Detail.index]
 	run := g.machines[s.index].takes(w.Run, g.machines[w.Origin])
@@ -348,6 +351,9 @@ func (g *grid) started(s *site, job *batchJob, now protocol.Instant) protocol.Du
 		g.parts.begins(w, job)
 	}
 	run = run.Plus(max(0, job.Detail.data.Sub(now)))
+	if job.Limit > 0 { // shorter than the one that it asked for, in which its run has place
+		run = min(run, job.Limit)
+	}
 	p := &g.result.Placements[job.Detail.index]
 	g.check.started(s, job.Detail.index)
 	*p = Placement{Site: s.index, Queued: job.Queued - g.zero, Start: now - g.zero, End: now.Add(run) - g.zero}

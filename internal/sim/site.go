@@ -132,14 +132,16 @@ func (s *site) step(ev event.Event) {
 // keep commits rows, and sees which jobs are over.
 func (s *site) keep(records []row.Record) {
 	for _, rec := range records {
-		if row, ok := rec.Row.(row.Archived); ok {
-			if !row.View.Guest {
-				s.grid.archived(row.View)
+		switch ended := rec.Row.(type) {
+		case row.Archived:
+			if !ended.View.Guest {
+				s.grid.archived(ended.View)
 			}
-			continue
-		}
-		if s.grid.keepsRows {
-			s.rows.Commit(rec)
+		case row.EarlierRun: // what an experiment counts is each job's last run
+		default:
+			if s.grid.keepsRows {
+				s.rows.Commit(rec)
+			}
 		}
 	}
 }
@@ -210,6 +212,11 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 		return event.KillResult{}, s.batch.done(s.batch.Kill(op.Tag))
 	case event.ForgetOp:
 		return event.ForgetResult{}, s.batch.forget(op.Tag)
+	case event.PrioritizeOp:
+		return event.PrioritizeResult{}, s.batch.done(s.batch.SetPriorities(op.Priorities))
+	case event.PlannedStartsOp:
+		starts, err := s.batch.PlannedStarts(op.Tags)
+		return event.PlannedStartsResult{Starts: starts}, err
 	case event.CollectOp:
 		return event.CollectResult{}, nil
 	case event.DiscardOp:
@@ -218,6 +225,8 @@ func (s *site) do(ctx context.Context, op event.Op) (event.Result, error) { //no
 		return heldOr(s.batch.reserve(op.Hold))
 	case event.CancelReservationOp:
 		return event.CancelReservationResult{}, s.batch.done(s.batch.CancelReservation(op.Tag))
+	case event.ArchiveOp:
+		return event.ArchiveResult{}, nil // no job of a simulation depends on others
 	case event.StageInOp, event.WatchOp, event.DecideOp, event.ParetoOp, event.PriceOp:
 	}
 	return nil, fmt.Errorf("the simulator has no %T", op)

@@ -58,12 +58,12 @@ type PastSpent struct {
 	Where    []string `json:"cheapest_sites"`
 }
 
-// ReadHistory reads the output of "switchyard history --json".
+// ReadHistory reads the output of "switchyard runs --json".
 func ReadHistory(r io.Reader) (history view.RunHistory, err error) {
 	decoder := json.NewDecoder(r)
 	decoder.DisallowUnknownFields()
 	if err = decoder.Decode(&history); err != nil {
-		return history, fmt.Errorf("this is no run history: %w; write it with \"switchyard history --all --json\"", err)
+		return history, fmt.Errorf("this is no run history: %w; write it with \"switchyard runs --all --json\"", err)
 	}
 	return history, nil
 }

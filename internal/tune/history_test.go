@@ -84,7 +84,7 @@ func TestCandidatesByHistory(t *testing.T) {
 
 func TestHistoryMistakes(t *testing.T) {
 	t.Parallel()
-	if _, err := tune.ReadHistory(strings.NewReader(`{"jobs": []}`)); err == nil || !strings.Contains(err.Error(), "switchyard history --all --json") {
+	if _, err := tune.ReadHistory(strings.NewReader(`{"jobs": []}`)); err == nil || !strings.Contains(err.Error(), "switchyard runs --all --json") {
 		t.Error(err)
 	}
 	plan := example(t, "iss/buy.toml")
