@@ -76,8 +76,8 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddGroup(&cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "site", Title: "Sites:"})
 	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.requeueCommand(), a.logsCommand(),
-		a.quoteCommand(), a.explainCommand(), a.historyCommand())
-	grouped(root, "site", a.sitesCommand(), a.peerCommand(), a.reloadCommand(), a.recoverCommand(), a.doctorCommand(), a.keygenCommand(), a.configCommand(), a.storeCommand(), a.demoCommand(),
+		a.quoteCommand(), a.explainCommand(), a.historyCommand(), a.usageCommand(), a.runsCommand())
+	grouped(root, "site", a.sitesCommand(), a.statementCommand(), a.peerCommand(), a.reloadCommand(), a.recoverCommand(), a.doctorCommand(), a.keygenCommand(), a.configCommand(), a.storeCommand(), a.demoCommand(),
 		a.simCommand(), a.pluginCommand(), a.pricesCommand(), a.benchmarkCommand())
 	root.AddCommand(a.versionCommand(), a.completionCommand())
 	return root
