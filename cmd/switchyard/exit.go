@@ -11,7 +11,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
-// The exit codes. With --wait, submit exits as the job did instead.
+// The exit codes. wait, and submit with --wait, exit as the jobs did instead.
 const (
 	exitFailed      = 1
 	exitUsage       = 2
@@ -19,6 +19,7 @@ const (
 	exitDenied      = 4
 	exitNoSite      = 5
 	exitUnreachable = 6
+	exitTimeout     = 124
 	exitInterrupted = 130
 )
 

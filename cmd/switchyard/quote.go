@@ -68,6 +68,7 @@ func (a *app) quote(ctx context.Context, batch batchscript.Batch, options *jobOp
 	}
 	if options.long || anyJob(batch, func(job *batchscript.Job) bool { return job.TestOnly }) {
 		a.noticeFiles(quoted.Elsewhere, batch)
+		a.noticeUnderSlurm(ctx, quoted.Elsewhere, batch)
 		a.noticeElsewhere(quoted.Elsewhere, batch)
 	}
 	for i, quotes := range quoted.Jobs {

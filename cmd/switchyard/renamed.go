@@ -9,7 +9,7 @@ import (
 )
 
 // renamedCommands maps commands of versions before 0.1 to their present names.
-var renamedCommands = map[string]string{"warehouse": "history", "machine": "benchmark"}
+var renamedCommands = map[string]string{"warehouse": "runs", "machine": "benchmark"}
 
 // unknownCommand is the error for a name that is not a subcommand.
 func unknownCommand(cmd *cobra.Command, name string) error {

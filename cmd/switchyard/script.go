@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/pflag"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/passwd"
+	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -31,23 +31,25 @@ type jobOptions struct {
 }
 
 func (s *jobOptions) addTo(flags *pflag.FlagSet) {
-	add := func(option batchscript.Option, long, short string) *pflag.Flag {
-		value := &setting{into: s, option: option}
-		flag := flags.VarPF(value, long, short, option.Help)
-		if option.Value == "" || option.Maybe {
-			flag.NoOptDefVal = value.without()
-		}
-		return flag
-	}
 	for _, option := range batchscript.Options() {
-		add(option, option.Long, option.Short).Hidden = option.Help == ""
+		s.addOption(flags, option, option.Long, option.Short).Hidden = option.Help == ""
 		if option.Also != "" {
-			add(option, option.Also, "").Hidden = true
+			s.addOption(flags, option, option.Also, "").Hidden = true
 		}
 	}
 	flags.StringVar(&s.application, "application", "", "`file` that describes an application, with any suffix (default: the script, if its suffix is .toml)")
 	flags.BoolVar(&s.pareto, "pareto", false, "print the alternatives between cost and time, and submit nothing")
 	flags.BoolVar(&s.long, "long", false, "with quotes, also print the cost by kind")
+}
+
+// addOption adds a flag that sets an option.
+func (s *jobOptions) addOption(flags *pflag.FlagSet, option batchscript.Option, long, short string) *pflag.Flag {
+	value := &setting{into: s, option: option}
+	flag := flags.VarPF(value, long, short, option.Help)
+	if option.Value == "" || option.Maybe {
+		flag.NoOptDefVal = value.without()
+	}
+	return flag
 }
 
 // setting is one option as a flag.
@@ -113,27 +115,32 @@ func (a *app) readJobs(ctx context.Context, args []string, options *jobOptions) 
 	default:
 		batch, notices, err = a.readBatch(args, options.list, from)
 	}
-	if !quiet(batch) {
-		for _, notice := range notices {
-			a.notice("%s", console.Plain(notice))
-		}
-		a.noticeMissing(batch)
-		a.noticeUmask()
+	a.notices(batch, notices)
+	if err == nil {
+		err = a.checkPlaces(batch)
 	}
 	return batch, err
 }
 
-// jobUmask is that of all jobs.
-const jobUmask = 0o022
-
-// noticeUmask says that the job's files are open to more users than those that are made here.
-func (a *app) noticeUmask() {
-	umask := syscall.Umask(jobUmask) // the only way to read it sets it
-	syscall.Umask(umask)
-	if umask&^jobUmask != 0 {
-		a.notice("the job has the umask %04o instead of %04o: begin the script with umask %04o, and mind that others may read its output",
-			jobUmask, umask, umask)
+// notices prints what users should know of their jobs, unless they asked for quiet.
+func (a *app) notices(batch batchscript.Batch, all []string) {
+	if quiet(batch) {
+		return
 	}
+	for _, notice := range all {
+		a.notice("%s", console.Plain(notice))
+	}
+}
+
+// checkPlaces looks at the directories and files that the jobs name, which over TCP are those of another machine.
+func (a *app) checkPlaces(batch batchscript.Batch) error {
+	if a.client().Remote() {
+		return checkRemote(batch)
+	}
+	if !quiet(batch) {
+		a.noticeMissing(batch)
+	}
+	return nil
 }
 
 // noticeMissing says where output is to go into a directory that is not there. The batch system opens the file before
@@ -172,7 +179,7 @@ const applicationSuffix = ".toml"
 func readApplication(
 	path string, options []batchscript.Setting, from batchscript.Origin,
 ) (batchscript.Batch, []string, error) {
-	file, err := os.Open(path)
+	file, err := os.Open(path) //nolint:gosec // the user's own file
 	if err != nil {
 		return batchscript.Batch{}, nil, unreadable("the application "+path, err)
 	}
@@ -217,7 +224,7 @@ func (a *app) readScript(args []string) (script batchscript.Script, rest []strin
 }
 
 func openScript(path string) (script batchscript.Script, err error) {
-	file, err := os.Open(path)
+	file, err := os.Open(path) //nolint:gosec // the user's own file
 	if err != nil {
 		return script, unreadable("the batch script "+path, err)
 	}
@@ -245,17 +252,24 @@ func cause(err error) error {
 }
 
 func (a *app) origin(ctx context.Context) (batchscript.Origin, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return batchscript.Origin{}, fmt.Errorf("find the current directory, where the job would run: %w", err)
-	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
 	host, _, _ = strings.Cut(host, ".")
+	if a.client().Remote() {
+		return a.remoteOrigin(ctx, host)
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return batchscript.Origin{}, fmt.Errorf("find the current directory, where the job would run: %w", err)
+	}
 	user, err := userName(ctx)
-	return batchscript.Origin{User: user, Host: host, Dir: dir, Env: os.Environ()}, err
+	from := batchscript.Origin{User: user, Host: host, Dir: dir, Env: os.Environ(), Now: a.now(), Shell: process.CallingShell(ctx, host)}
+	if a.name == "sbatch" {
+		from.OutputStem = "slurm"
+	}
+	return from, err
 }
 
 // userName is the name of the user who runs the command; the number of one without a name.
