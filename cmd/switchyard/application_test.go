@@ -365,25 +365,25 @@ func TestRunHistory(t *testing.T) {
 		"COMPONENT  USER  SITE    RUNS  CPUS      RUN           r_a             b     Γ  ENERGY\n" +
 		"mesh       ada   aurora     2     4  0:01:00  3.21 Gflop/s    999 word/s  12.3  1.50 J\n" +
 		"mesh       ada   cygnus     1     1  0:00:01   123 Mflop/s  1.00 Mword/s     -  0.00 J\n"
-	if got := command(t, socket, "", "history", "mesh"); got != (result{0, want, ""}) {
+	if got := command(t, socket, "", "runs", "mesh"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s", got.stdout, got.stderr)
 	}
 	if ask, ok := n.asked[0].(event.AskRunHistory); !ok || ask.Component != "mesh" || ask.User == "" {
 		t.Errorf("asked %+v", n.asked[0])
 	}
 	var known view.RunHistory
-	got := command(t, socket, "", "history", "--all", "--json")
+	got := command(t, socket, "", "runs", "--all", "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &known); err != nil || len(known.Components) != 2 || len(known.Components[0].Sites[0].Runs) != 2 {
 		t.Errorf("--json: %v\n%s", err, got.stdout)
 	}
 	if ask, ok := n.asked[1].(event.AskRunHistory); !ok || ask.User != "" {
 		t.Errorf("asked %+v", n.asked[1])
 	}
-	if got = command(t, socket, "", "history", "a", "b"); got.code != 2 {
+	if got = command(t, socket, "", "runs", "a", "b"); got.code != 2 {
 		t.Errorf("two components: %+v", got)
 	}
 	n = &fakeNode{replyF: always(view.RunHistory{}, nil)}
-	if got = command(t, serve(t, n), "", "history", "a"); got.code != 3 || !strings.Contains(got.stderr, `no run history of your component "a"`) {
+	if got = command(t, serve(t, n), "", "runs", "a"); got.code != 3 || !strings.Contains(got.stderr, `no run history of your component "a"`) {
 		t.Errorf("one that never ran: %+v", got)
 	}
 }

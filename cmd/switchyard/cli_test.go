@@ -23,10 +23,10 @@ func TestSubmitPrintsTheLineThatToolsParse(t *testing.T) {
 	t.Parallel()
 	n := &fakeNode{replyF: always(view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{"be\x1b[1mware"}}, nil)}
 	socket := serve(t, n)
-	got := command(t, socket, goodScript, "submit", "--nice=5", "-", "data.txt", "-x")
+	got := command(t, socket, goodScript, "submit", "--wckey=5", "-", "data.txt", "-x")
 	want := result{
 		0, "Submitted batch job 1000000000042\n",
-		"switchyard: command line: --nice has no effect: each site orders its queue by its own policy\nswitchyard: be\\u001b[1mware\n",
+		"switchyard: command line: --wckey has no effect: keys are not mapped; each site uses its default\nswitchyard: be\\u001b[1mware\n",
 	}
 	if got != want {
 		t.Errorf("got %+v", got)
@@ -79,17 +79,30 @@ func TestExitCodes(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"unknown command": {nil, "", []string{"sumbit"}, 2, `unknown command "sumbit"; did you mean submit?`},
-		"unknown flag":    {nil, "", []string{"queue", "--bogus"}, 2, "unknown flag: --bogus; see switchyard queue --help"},
-		"missing value":   {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
-		"stray argument":  {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, got "x"`},
-		"no id":           {nil, "", []string{"cancel"}, 2, "missing job ID"},
-		"not by force":    {nil, "", []string{"requeue", "1000000000001"}, 2, "missing --force"},
-		"requeue denied":  {refusing(view.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
-		"bad id":          {nil, "", []string{"cancel", "12"}, 3, "no job 12: job id 12 names no site; ids begin with the number of one, as 1000000000042 with 1; \"switchyard queue\" lists the jobs"},
-		"no id at all":    {nil, "", []string{"cancel", "mine"}, 2, "mine"},
-		"misspelt option": {nil, goodScript, []string{"submit", "--ntask=3"}, 2, "unknown flag: --ntask; did you mean --ntasks? See switchyard submit --help"},
-		"misspelt filter": {nil, "", []string{"queue", "--users=ann"}, 2, "unknown flag: --users; did you mean --user? See switchyard queue --help"},
+		"half a certificate": {nil, "", []string{"queue", "--server=https://localhost:1", "--client-cert=c.pem"}, 2, "--client-cert and --client-key go together"},
+		"events of nothing":  {nil, "", []string{"events", "--job="}, 2, "--job: empty value"},
+		"kind of events":     {&fakeNode{}, "", []string{"events", "--kind=meal"}, 2, "kind: invalid kind; use job, log or site"},
+		"unknown command":    {nil, "", []string{"sumbit"}, 2, `unknown command "sumbit"; did you mean submit?`},
+		"unknown flag":       {nil, "", []string{"queue", "--bogus"}, 2, "unknown flag: --bogus; see switchyard queue --help"},
+		"missing value":      {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},
+		"stray argument":     {nil, "", []string{"queue", "x"}, 2, `switchyard queue takes no arguments, got "x"`},
+		"no id":              {nil, "", []string{"cancel"}, 2, "missing job ID"},
+		"requeue refused":    {refusing(view.Unavailable), "", []string{"requeue", "1000000000001"}, 1, "no"},
+		"held by force":      {nil, "", []string{"requeue", "--force", "--hold", "1000000000001"}, 2, "mutually exclusive"},
+		"requeue denied":     {refusing(view.Denied), "", []string{"requeue", "--force", "1000000000001"}, 4, "no"},
+		"drain refused":      {refusing(view.NotFound), "", []string{"drain", "x", "--reason=disks"}, 3, "no"},
+		"isolate denied":     {refusing(view.Denied), "", []string{"isolate", "x", "--reason=disks"}, 4, "no"},
+		"resume denied":      {refusing(view.Denied), "", []string{"resume"}, 4, "no"},
+		"drain needs why":    {refusing(view.Denied), "", []string{"drain"}, 2, "missing --reason"},
+		"isolate nobody":     {nil, "", []string{"isolate", "--reason=disks"}, 2, "takes one site, got 0"},
+		"isolate itself":     {refusing(view.Denied), "", []string{"isolate", "aurora", "--reason=disks"}, 2, "aurora is this site"},
+		"drain by halves":    {refusing(view.Denied), "", []string{"drain", "x", "--reason=disks", "--only=half"}, 2, "invalid --only=half; use send or receive"},
+		"drain of others":    {refusing(view.Denied), "", []string{"drain", "x", "--reason=disks", "--local"}, 2, "--local applies to this site, and x is another"},
+		"fence":              {nil, "", []string{"fence", "x"}, 2, "did you mean isolate?"},
+		"bad id":             {nil, "", []string{"cancel", "12"}, 3, "no job 12: job id 12 names no site; ids begin with the number of one, as 1000000000042 with 1; \"switchyard queue\" lists the jobs"},
+		"no id at all":       {nil, "", []string{"cancel", "mine"}, 2, "mine"},
+		"misspelt option":    {nil, goodScript, []string{"submit", "--ntask=3"}, 2, "unknown flag: --ntask; did you mean --ntasks? See switchyard submit --help"},
+		"misspelt filter":    {nil, "", []string{"queue", "--users=ann"}, 2, "unknown flag: --users; did you mean --user? See switchyard queue --help"},
 		"ended already": {
 			&fakeNode{
 				replyF: always(nil, no{view.Refusal{Code: view.NotFound, Reason: "is not known here, or has ended"}}),
@@ -103,7 +116,7 @@ func TestExitCodes(t *testing.T) {
 		"empty script":     {nil, "", []string{"submit"}, 2, "stdin: the batch script is empty"},
 		"missing script":   {nil, "", []string{"submit", "/nowhere/job.sh"}, 3, "the batch script /nowhere/job.sh cannot be read: no such file or directory"},
 		"script is folder": {nil, "", []string{"submit", "/"}, 2, "the batch script / cannot be read: is a directory"},
-		"array":            {nil, goodScript, []string{"submit", "--array=1-3"}, 2, "--array: --array is not supported"},
+		"array":            {nil, goodScript, []string{"submit", "--array=3-1"}, 2, "ends before it begins"},
 		"a topology": {
 			nil, "#!/bin/sh\n#SBATCH --switches=4\ntrue\n",
 			[]string{"submit", "-w", "node7"},
@@ -113,7 +126,7 @@ func TestExitCodes(t *testing.T) {
 		},
 		"wrap and a file":  {nil, "", []string{"submit", "--wrap=true", "job.sh"}, 2, "--wrap replaces the script; omit the file and its arguments"},
 		"wrap of nothing":  {nil, "", []string{"submit", "--wrap="}, 2, "command line: --wrap: the command is empty"},
-		"dependency":       {nil, goodScript, []string{"submit", "-d", "afterok:1"}, 2, "--dependency: dependencies are not supported"},
+		"dependency":       {nil, goodScript, []string{"submit", "-d", "afterok:1"}, 2, "--dependency: job id 1 names no site"},
 		"value for a flag": {nil, goodScript, []string{"submit", "--wait=5"}, 2, "the option takes no value"},
 		"unreachable":      {nil, goodScript, []string{"submit"}, 6, "cannot reach the peer at"},
 		"bad request":      {refusing(view.BadRequest), goodScript, []string{"submit"}, 2, "no"},
@@ -129,6 +142,7 @@ func TestExitCodes(t *testing.T) {
 		"bad config":      {nil, "", []string{"config", "check", "--config", "/nowhere.toml"}, 1, "/nowhere.toml: no such file or directory"},
 		"keygen":          {nil, "", []string{"keygen"}, 2, "missing --out FILE"},
 		"completion":      {nil, "", []string{"completion", "tcsh"}, 2, "use bash, zsh or fish"},
+		"man":             {nil, "", []string{"man"}, 2, "missing directory"},
 		"demo jobs":       {nil, "", []string{"demo", "--jobs=0"}, 2, "--jobs: invalid value 0; use 1 to 500"},
 		"two ids of logs": {nil, "", []string{"logs", "1000000000001", "1000000000002"}, 2, "takes one job ID"},
 	}
@@ -443,6 +457,38 @@ func TestSitesUnderAPowerBudget(t *testing.T) {
 		"eridanus   -  down     -     -      -       -        -     0      0        -           -\n"
 	if got := command(t, serve(t, n), "", "sites"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s\nwant\n%s", got.stdout, got.stderr, want)
+	}
+}
+
+// TestDrain: what the commands ask of the peer, and what sites says then.
+func TestDrain(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		args []string
+		want event.SetDrain
+	}{
+		{[]string{"drain", "--reason=disks"}, event.SetDrain{Site: "aurora", Scope: view.DrainGuests, Reason: "disks"}},
+		{[]string{"drain", "aurora", "--local", "--reason=disks"}, event.SetDrain{Site: "aurora", Scope: view.DrainStarts, Reason: "disks"}},
+		{[]string{"drain", "borealis", "--reason=disks"}, event.SetDrain{Site: "borealis", Scope: view.DrainBoth, Reason: "disks"}},
+		{[]string{"drain", "borealis", "--only=send", "--reason=disks"}, event.SetDrain{Site: "borealis", Scope: view.DrainSending, Reason: "disks"}},
+		{[]string{"isolate", "borealis", "--reason=disks"}, event.SetDrain{Site: "borealis", Scope: view.DrainIsolated, Reason: "disks"}},
+		{[]string{"resume"}, event.SetDrain{Site: "aurora"}},
+		{[]string{"resume", "borealis"}, event.SetDrain{Site: "borealis"}},
+	} {
+		n := &fakeNode{replyF: always(view.Done{}, nil)}
+		if got := command(t, serve(t, n), "", c.args...); got != (result{}) {
+			t.Errorf("%v: %+v", c.args, got)
+		}
+		got, _ := n.asked[len(n.asked)-1].(event.SetDrain)
+		if c.want.Asked, c.want.User, c.want.Admin = got.Asked, got.User, got.Admin; got != c.want || got.User == "" {
+			t.Errorf("%v: asked %+v, want %+v", c.args, got, c.want)
+		}
+	}
+	n := &fakeNode{gossip: true, replyF: always(view.Sites{Sites: []view.Site{
+		{Site: "borealis", Link: "up", Draining: "draining: power", Drain: &view.Drain{Scope: view.DrainSending, Reason: "disks"}},
+	}}, nil)}
+	if got := command(t, serve(t, n), "", "sites"); !strings.Contains(got.stdout, "drained here, is sent no jobs: disks; draining: power\n") {
+		t.Errorf("got %+v", got)
 	}
 }
 

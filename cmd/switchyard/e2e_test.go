@@ -18,8 +18,8 @@ import (
 // What people do with a grid, each against real peers: aurora with 2 CPUs and
 // borealis with 4.
 func TestPeopleUseTheGrid(t *testing.T) {
-	g := startPatientGrid(t, testbed.Machine{Name: "aurora", CPUs: 2, More: "[staging]\nmax_bytes = \"50MB\"\n"}, testbed.Machine{
-		Name: "borealis", CPUs: 4, LocalSched: "cpus = 4\nkill_grace = \"1s\"\non_stop = \"end\"\nmax_output = \"1MB\"\ncgroup = \"none\"\n",
+	g := startPatientGrid(t, testbed.Machine{Name: "aurora", CPUs: 2, More: "[staging]\nmax_bytes = \"50MB\"\n", Shared: sharedDir}, testbed.Machine{
+		Name: "borealis", CPUs: 4, Shared: sharedDir, LocalSched: "cpus = 4\nkill_grace = \"1s\"\non_stop = \"end\"\nmax_output = \"1MB\"\ncgroup = \"none\"\n",
 	})
 	aurora := g.Sites[0]
 	for name, test := range map[string]func(*testing.T, *grid, *testbed.Site){
@@ -42,6 +42,7 @@ func TestPeopleUseTheGrid(t *testing.T) {
 		"files travel that are named":  filesTravel,
 		"directives name files":        directivesNameFiles,
 		"files that cannot travel":     filesCannotTravel,
+		"files that are shared":        filesShared,
 		"one number everywhere":        oneNumber,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, g, aurora) })
@@ -115,7 +116,7 @@ func filesStay(t *testing.T, g *grid, site *testbed.Site) {
 	const differs = "#!/bin/sh\necho $PROJECT $TZ\nsbatch next.sh\n"
 	for options, reported := range map[string]bool{"": true, "--test-only": true, "--sites=aurora": false, "--export-remote=PROJECT --quiet": false} {
 		got := g.at(t, site, differs, append([]string{"submit", "-o", "none/out"}, strings.Fields(options)...)...)
-		for _, want := range []string{"stdin:2: PROJECT is not sent to other sites; ", "stdin:3: sbatch submits to the Slurm of the site"} {
+		for _, want := range []string{"stdin:2: PROJECT is not sent to other sites; ", "stdin:3: sbatch fails at another site"} {
 			if got.code != 0 || strings.Contains(got.stderr, "switchyard: "+want) != reported || strings.Contains(got.stderr, "TZ is not") {
 				t.Errorf("%q: %+v, want %t: %s", options, got, reported, want)
 			}

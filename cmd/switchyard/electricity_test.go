@@ -80,7 +80,7 @@ func TestElectricity(t *testing.T) {
 			"cygnus", "market", builtInPlugin(t, "tariff"), contract)},
 	)
 	for _, site := range g.Sites {
-		edit(t, site, `initiation = "sender"`, `initiation = "cycle"`, shortDeadline, ampleDeadline)
+		edit(t, site, `initiation = "sender"`, `initiation = "cycle"`)
 	}
 	edit(t, g.Sites[1], "max_jobs_per_cycle = 0", "max_jobs_per_cycle = 1")
 	if err := g.Start(patience(t)); err != nil {

@@ -35,11 +35,14 @@ func startGrid(t *testing.T, machines ...testbed.Machine) *grid {
 	return g
 }
 
-// startPatientGrid is as startGrid, but sites wait for quotes however slow the machine is, and ask again soon.
+// quoteTimeout is for a busy machine, on which a quote may take seconds; tests of what a site does without one set it.
+const quoteTimeout = 20 * protocol.Second
+
+// startPatientGrid is as startGrid, but sites ask again soon.
 func startPatientGrid(t *testing.T, machines ...testbed.Machine) *grid {
 	t.Helper()
 	g := makeGridFrom(t, testbed.Config{
-		Binary: ownBinary(t), Sites: machines, QuoteTimeout: 20 * protocol.Second, CheckInterval: 30 * protocol.Second,
+		Binary: ownBinary(t), Sites: machines, QuoteTimeout: quoteTimeout, CheckInterval: 30 * protocol.Second,
 	})
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)
@@ -49,7 +52,7 @@ func startPatientGrid(t *testing.T, machines ...testbed.Machine) *grid {
 
 func makeGrid(t *testing.T, machines ...testbed.Machine) *grid {
 	t.Helper()
-	return makeGridFrom(t, testbed.Config{Binary: ownBinary(t), Sites: machines})
+	return makeGridFrom(t, testbed.Config{Binary: ownBinary(t), Sites: machines, QuoteTimeout: quoteTimeout})
 }
 
 // ownBinary is this test's, which is switchyard as well. Under make test it lies beside the small binary that
@@ -139,7 +142,12 @@ func patience(t *testing.T) context.Context {
 // at runs switchyard as a process of its own at a site.
 func (g *grid) at(t *testing.T, site *testbed.Site, stdin string, args ...string) result {
 	t.Helper()
-	cmd := g.process(patience(t), t, site, args...)
+	return finished(t, g.process(patience(t), t, site, args...), stdin)
+}
+
+// finished runs a command to its end.
+func finished(t *testing.T, cmd *exec.Cmd, stdin string) result {
+	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(stdin), &stdout, &stderr
 	err := cmd.Run()

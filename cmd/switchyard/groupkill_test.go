@@ -190,7 +190,8 @@ func TestKilledPeersKeepGroupsTogether(t *testing.T) {
 		broker("cygnus", 4, "CHF", 1, 8), broker("draco", 4, "CHF", 1, 8))
 	for _, site := range g.Sites {
 		edit(t, site, `retry_max = "1s"`, "retry_max = \"1s\"\nstart_margin = \"3s\"")
-		edit(t, site, fmt.Sprintf("check_interval = %q", 5*protocol.Minute), `check_interval = "3s"`) // for so long a site is left out that has missed a start
+		edit(t, site, fmt.Sprintf("check_interval = %q", 5*protocol.Minute), `check_interval = "3s"`,
+			`quote_timeout = "20s"`, `quote_timeout = "1s"`) // for so long a site is left out that has missed a start
 	}
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)

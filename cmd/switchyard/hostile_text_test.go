@@ -18,6 +18,10 @@ const hostile = "a\u202eb\u200b\x1b[2J\r\nc"
 
 // soil puts hostile text into every string of a value, and something into all else.
 func soil(v reflect.Value) {
+	if indexes, ok := reflect.TypeAssert[*protocol.Indexes](v.Addr()); ok {
+		*indexes = protocol.IndexesOf(7)
+		return
+	}
 	switch v.Kind() { //nolint:exhaustive // the rest holds no text
 	case reflect.String:
 		v.SetString(hostile)

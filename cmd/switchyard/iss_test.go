@@ -294,7 +294,7 @@ func learns(t *testing.T, g *grid, site *testbed.Site) {
 func (g *grid) known(t *testing.T, site *testbed.Site, name string) []view.PastRun {
 	t.Helper()
 	var known view.RunHistory
-	got := g.at(t, site, "", "history", name, "--json")
+	got := g.at(t, site, "", "runs", name, "--json")
 	if err := json.Unmarshal([]byte(got.stdout), &known); err != nil || len(known.Components) != 1 {
 		t.Fatalf("%v in %+v", err, got)
 	}

@@ -97,13 +97,6 @@ func (m moody) Decide(_ context.Context, in policy.Snapshot) (decisions []policy
 	return decisions, nil, nil
 }
 
-// A site whose batch system is no part of its peer may need more than the grid's second
-// for a quote, on a busy machine.
-const (
-	shortDeadline = `quote_timeout = "1s"`
-	ampleDeadline = `quote_timeout = "30s"`
-)
-
 // pluginTables are the tables of the test binary as a plugin.
 func pluginTables(t *testing.T, kind, name, config string) string {
 	t.Helper()
@@ -283,7 +276,6 @@ func TestLocalSchedulerPluginMayFail(t *testing.T) {
 		More: pluginTables(t, "localsched", enginePlugin, ""),
 	})
 	here, there := g.Sites[0], g.Sites[1]
-	edit(t, here, shortDeadline, ampleDeadline)
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)
 	}

@@ -198,7 +198,7 @@ func openPowerDay(t *testing.T, seed uint64) *powerDay {
 	machine.More = fmt.Sprintf(powerTables, d.series)
 	d.grid = makeGrid(t, machine)
 	d.site = d.Sites[0]
-	edit(t, d.site, `check_interval = "5m0s"`, `check_interval = "2s"`) // what no budget allows is looked at again soon
+	edit(t, d.site, `check_interval = "5m0s"`, `check_interval = "2s"`, `quote_timeout = "20s"`, `quote_timeout = "1s"`) // what no budget allows is looked at again soon
 	d.makeTasks()
 	if err := d.Start(patience(t)); err != nil {
 		t.Fatal(err)

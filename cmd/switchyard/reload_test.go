@@ -56,11 +56,11 @@ func TestReloadChangesTheRules(t *testing.T) {
 	aurora, pid := g.Sites[0], g.Sites[0].Pid()
 	for _, site := range g.Sites {
 		edit(t, site, `initiation = "sender"`, `initiation = "receiver"`, `check_interval = "5m0s"`, `check_interval = "1500ms"`,
-			`policy  = "easy"`, `policy  = "firstfit"`, `quote_timeout = "1s"`, `quote_timeout = "900ms"`, `announce_interval = "1s"`, `announce_interval = "2s"`)
+			`policy  = "easy"`, `policy  = "firstfit"`, `quote_timeout = "20s"`, `quote_timeout = "900ms"`, `announce_interval = "1s"`, `announce_interval = "2s"`)
 		got := g.at(t, site, "", "reload")
 		for _, want := range []string{
 			`changed        rounds.initiation: "sender" → "receiver"`, `changed        localsched.policy: "easy" → "firstfit"`,
-			`changed        rounds.quote_timeout: "1s" → "900ms"`, `needs restart  gossip.announce_interval: "1s" → "2s"`, "Active: initiation receiver, policy tc, local queue firstfit.",
+			`changed        rounds.quote_timeout: "20s" → "900ms"`, `needs restart  gossip.announce_interval: "1s" → "2s"`, "Active: initiation receiver, policy tc, local queue firstfit.",
 		} {
 			if got.code != 0 || !strings.Contains(got.stdout, want+"\n") {
 				t.Errorf("%q is missing: %+v", want, got)

@@ -12,7 +12,7 @@ import (
 func TestRenamed(t *testing.T) {
 	t.Parallel()
 	for line, now := range map[string]string{
-		"warehouse":                       `renamed to "switchyard history"`,
+		"warehouse":                       `renamed to "switchyard runs"`,
 		"machine":                         `renamed to "switchyard benchmark"`,
 		"queue --finished=5":              "renamed to --recent",
 		"prices x --gaps":                 "renamed to --allow-gaps",

@@ -38,8 +38,7 @@ var scriptRemarks = map[string]string{
 	"umask.sh":        filesStayRemark,
 	"wrap.sh":         filesStayRemark,
 
-	"killed.sh":         "the exit code is that of a shell, 128 and the signal; `sbatch --wait` has 1 for all signals. The core file is due to the limits, see limits.sh",
-	"limits.sh":         "limits are not propagated, as with `--propagate=NONE`: set them with `ulimit` in the script",
+	"killed.sh":         "the exit code is that of a shell, 128 and the signal; `sbatch --wait` has 1 for all signals",
 	"mpi.sh":            "as in submit-dir.sh",
 	"mpi-step.sh":       "as in submit-dir.sh",
 	"no-directory.sh":   "at its own site the job does not run, as under Slurm. At another site it has run when its output comes",

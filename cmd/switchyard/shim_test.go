@@ -30,7 +30,7 @@ func TestShimBinary(t *testing.T) {
 			build("2", "./cmd/switchyard")
 			build(c.shim, "./cmd/switchyard-shim")
 
-			g := makeGridFrom(t, testbed.Config{Binary: filepath.Join(dir, "switchyard"), Sites: []testbed.Machine{
+			g := makeGridFrom(t, testbed.Config{Binary: filepath.Join(dir, "switchyard"), QuoteTimeout: quoteTimeout, Sites: []testbed.Machine{
 				{Name: "aurora", CPUs: 1}, {Name: "borealis", CPUs: 1},
 			}})
 			if err := g.Start(patience(t)); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +33,8 @@ type slurms struct {
 	port     int // the first of theirs
 	clusters int
 	cpus     int      // of a node
+	nodes    int      // of a cluster; 0: 2
+	more     []string // options of slurm-up.sh
 	under    []string // a command that runs theirs and their peers; empty: none
 }
 
@@ -107,8 +110,11 @@ func needsSlurm(t *testing.T) {
 func (c slurms) up(t *testing.T) {
 	t.Helper()
 	for try := 1; ; try++ {
-		up := c.command(patience(t), slurmTools+"slurm-up.sh", "-n", strconv.Itoa(c.clusters), "-N", "2", "-c", strconv.Itoa(c.cpus),
-			"-i", "1", "-d", c.base, "-p", strconv.Itoa(c.port))
+		args := []string{
+			slurmTools + "slurm-up.sh", "-n", strconv.Itoa(c.clusters), "-N", strconv.Itoa(cmp.Or(c.nodes, 2)), "-c", strconv.Itoa(c.cpus),
+			"-i", "1", "-d", c.base, "-p", strconv.Itoa(c.port),
+		}
+		up := c.command(patience(t), append(args, c.more...)...)
 		out, err := up.CombinedOutput()
 		if err == nil {
 			return
@@ -254,7 +260,6 @@ func TestSlurmGrid(t *testing.T) {
 	c := startSlurms(t)
 	g := makeGrid(t, c.site("aurora", "siteA"), c.site("borealis", "siteB"), testbed.Machine{Name: "cygnus", CPUs: 2})
 	here := g.Sites[0]
-	edit(t, here, shortDeadline, ampleDeadline)
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -437,9 +442,6 @@ func TestSlurmsOfTwoVersions(t *testing.T) {
 	older := slurms{clusters: 1, cpus: 2}.started(t)
 	g := makeGrid(t, older.site("aurora", "siteA"), newer.site("borealis", "siteA"))
 	g.Sites[1].Under = newer.under
-	for _, site := range g.Sites {
-		edit(t, site, shortDeadline, ampleDeadline)
-	}
 	if err := g.Start(patience(t)); err != nil {
 		t.Fatal(err)
 	}

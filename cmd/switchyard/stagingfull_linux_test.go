@@ -35,7 +35,7 @@ func fill(t *testing.T, dir string, leave int) (free func()) {
 func TestStagingOnFullDisks(t *testing.T) {
 	g := makeGridFrom(t, testbed.Config{
 		Binary: ownBinary(t), Sites: []testbed.Machine{{Name: "aurora", CPUs: 1}, {Name: "borealis", CPUs: 1}},
-		QuoteTimeout: 20 * protocol.Second, CheckInterval: 30 * protocol.Second,
+		QuoteTimeout: quoteTimeout, CheckInterval: 30 * protocol.Second,
 	})
 	aurora, borealis := g.Sites[0], g.Sites[1]
 	const disk, low, mega = 80 << 20, 40 << 20, 1 << 20
