@@ -79,7 +79,7 @@ func (a *app) root() *cobra.Command {
 		a.quoteCommand(), a.explainCommand(), a.historyCommand(), a.usageCommand(), a.runsCommand(), a.sharesCommand())
 	grouped(root, "site", a.sitesCommand(), a.statementCommand(), a.peerCommand(), a.reloadCommand(), a.drainCommand(), a.isolateCommand(), a.resumeCommand(), a.tokenCommand(), a.recoverCommand(), a.doctorCommand(), a.keygenCommand(), a.configCommand(), a.storeCommand(), a.demoCommand(),
 		a.simCommand(), a.pluginCommand(), a.pricesCommand(), a.benchmarkCommand())
-	root.AddCommand(a.versionCommand(), a.completionCommand(), a.manCommand())
+	root.AddCommand(a.versionCommand(), a.completionCommand(), a.manCommand(), a.slurmCommandsCommand())
 	return root
 }
 
