@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 
 	"github.com/switchyard-hpc/switchyard/localsched/process"
 	"github.com/switchyard-hpc/switchyard/peer/daemon"
@@ -24,6 +25,9 @@ func main() {
 	// quickly and stay small, so it comes before everything else.
 	if len(os.Args) > 1 && os.Args[1] == daemon.ShimArgument {
 		os.Exit(process.ShimMain(os.Args[2:]))
+	}
+	if name := filepath.Base(os.Args[0]); isSlurmCommand(name) {
+		os.Exit(newApp().runAs(context.Background(), name, os.Args[1:]))
 	}
 	os.Exit(newApp().run(context.Background(), os.Args[1:]))
 }

@@ -47,6 +47,45 @@ type slurmCall struct {
 	uid    int               // of the caller
 }
 
+// runAs executes a command line of a command of Slurm and returns the exit code, as that has it.
+func (a *app) runAs(ctx context.Context, name string, args []string) int {
+	a.name, a.socket = name, a.defaultSocket()
+	call := &slurmCall{app: a, users: map[string]passwd.Entry{}, groups: map[uint32]string{}, uid: os.Getuid()}
+	call.clock = slurmtext.Clock{Now: protocol.InstantOf(a.now()), Zone: time.Local, Style: a.getenv("SLURM_TIME_FORMAT")} //nolint:gosmopolitan // people's own zone, as in Slurm
+	return a.slurmExit(call.run(ctx, args))
+}
+
+func (c *slurmCall) run(ctx context.Context, args []string) error {
+	switch c.name {
+	case "sbatch":
+		return c.sbatch(ctx, args)
+	case "srun":
+		return c.srun(args)
+	}
+	var err error
+	c.given, c.rest, err = slurmtext.Parse(slurmtext.CommandFlags()[c.name], args, c.name == "scontrol")
+	if err != nil {
+		if c.name == "sacct" {
+			return saying("sacct: " + err.Error())
+		}
+		return saying(c.name+": "+err.Error(), fmt.Sprintf("Try %q for more information", c.name+" --help"))
+	}
+	if stop, err := c.general(); stop || err != nil {
+		return err
+	}
+	switch c.name {
+	case "squeue":
+		return c.repeat(ctx, c.squeue)
+	case "sinfo":
+		return c.repeat(ctx, c.sinfo)
+	case "scancel":
+		return c.scancel(ctx)
+	case "sacct":
+		return c.sacct(ctx)
+	}
+	return c.scontrol(ctx)
+}
+
 // general does what all commands have in common: help, the version, options that are not carried, and conditions without a value.
 func (c *slurmCall) general() (stop bool, err error) {
 	var refused []string

@@ -107,3 +107,19 @@ func idsOf(names []protocol.JobName) (ids []protocol.JobID) {
 	}
 	return ids
 }
+
+// eachJob does something for each of several jobs, and goes on after a refusal of the peer; an error of another kind ends it.
+func eachJob(names []protocol.JobName, do func(protocol.JobName) error, refuse func(protocol.JobName, view.Refusal)) error {
+	for _, name := range names {
+		err := do(name)
+		refused, ok := errorOf(err)
+		switch {
+		case err == nil:
+		case ok:
+			refuse(name, refused.Refusal)
+		default:
+			return err
+		}
+	}
+	return nil
+}

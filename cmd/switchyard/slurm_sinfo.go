@@ -20,6 +20,40 @@ func (c *slurmCall) nodes(ctx context.Context) (nodes []*slurmtext.Node, err err
 	return nodes, nil
 }
 
+// sinfo lists sites as nodes of one partition.
+func (c *slurmCall) sinfo(ctx context.Context) error {
+	format, err := c.infoFormat()
+	if err != nil {
+		return err
+	}
+	nodes, err := c.nodes(ctx)
+	if err != nil {
+		return err
+	}
+	wanted, err := c.infoFilter()
+	if err != nil {
+		return err
+	}
+	filtered := slices.DeleteFunc(slices.Clone(nodes), func(n *slurmtext.Node) bool { return !wanted(n) })
+	switch {
+	case c.has("json") && !c.inPartition():
+		return c.nodesInJSON(nil)
+	case c.has("json"):
+		return c.nodesInJSON(filtered)
+	case c.has("reservation"):
+		c.printf("No reservations in the system\n")
+		return nil
+	}
+	if _, set := c.value("format"); !set && !c.has("Format") && c.has("Node") && !c.has("summarize") {
+		for _, one := range filtered {
+			format.Widen(string(one.Site.Site))
+		}
+	}
+	c.printTitles(format.Header())
+	c.printNodes(format, filtered)
+	return nil
+}
+
 // printTitles prints the titles of columns, if they are wanted.
 func (c *slurmCall) printTitles(titles string) {
 	if c.has("noheader") {
@@ -59,6 +93,31 @@ func (c *slurmCall) printNodes(format slurmtext.Format[slurmtext.NodeRow], filte
 	for _, row := range rows {
 		c.printf("%s\n", format.Line(row))
 	}
+}
+
+// infoFormat reads what is to be printed of each row.
+func (c *slurmCall) infoFormat() (slurmtext.Format[slurmtext.NodeRow], error) {
+	letters, short := c.value("format")
+	names, long := c.value("Format")
+	switch {
+	case short && c.has("long"):
+		return slurmtext.Format[slurmtext.NodeRow]{},
+			saying("sinfo: fatal: Options -o(--format) and -l(--long) are mutually exclusive. Please remove one and retry.")
+	case !long && !short: // where both are given, -O counts
+		names, letters = c.usualInfoFormat()
+	}
+	if names != "" || long {
+		format, unknown := slurmtext.ParseNames(slurmtext.InfoColumns(), names)
+		for _, one := range unknown {
+			c.notice("error: Invalid job format specification: %s", one)
+		}
+		return format, nil
+	}
+	format, unknown := slurmtext.ParseLetters(slurmtext.InfoColumns(), letters)
+	for _, one := range unknown {
+		c.problem("Invalid node format specification: %s", one)
+	}
+	return format, nil
 }
 
 // usualInfoFormat is what sinfo prints without -o and -O: names of columns, or letters.

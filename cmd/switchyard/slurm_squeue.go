@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -57,6 +58,78 @@ func (f *jobFilter) addTo(wanted *api.Listing) {
 	wanted.States = slices.DeleteFunc(slices.Clone(f.states), func(s protocol.State) bool { return s == 0 })
 }
 
+// readUsers reads names and numbers of users. Like squeue it goes on without those that do not exist; unknown are these.
+func (c *slurmCall) readUsers(ctx context.Context, f *jobFilter, users []string) (unknown []string, err error) {
+	for _, name := range users {
+		found, failed := userByNameOrID(ctx, name)
+		if failed != nil {
+			unknown = append(unknown, name)
+			continue
+		}
+		if c.asGuest() && int64(found.UID) == int64(os.Geteuid()) {
+			if f.own, err = c.ownGuest(ctx); err != nil {
+				return nil, err
+			}
+			found.Name = f.own.User
+		}
+		f.users = append(f.users, found.Name)
+	}
+	f.nothing = f.nothing || len(users) > 0 && len(f.users) == 0
+	return unknown, nil
+}
+
+// ownGuest is the job of another site in which the command runs. The name of its account stands for its user, who has another
+// name there. Which job that is the environment alone says: users whose jobs share the account could claim to be each other, as
+// they could end each other's processes.
+func (c *slurmCall) ownGuest(ctx context.Context) (*view.Job, error) {
+	text := c.getenv("SWITCHYARD_JOB_ID")
+	id, err := protocol.ParseJobID(text)
+	if err != nil {
+		return nil, saying(fmt.Sprintf("%s: error: SWITCHYARD_JOB_ID=%s is not the ID of the job in which this command runs; name jobs by their IDs", c.name, text))
+	}
+	job, err := c.client().Job(ctx, protocol.JobName{Job: id})
+	if refused, ok := errorOf(err); ok && refused.Code == view.NotFound {
+		return nil, saying(fmt.Sprintf("%s: error: job %s, in which this command runs, is not known here, or has ended: whose jobs are meant is not known; "+
+			"name jobs by their IDs", c.name, text))
+	}
+	return &job, err
+}
+
+// squeue lists jobs.
+func (c *slurmCall) squeue(ctx context.Context) error {
+	show, err := c.queueFormat()
+	if err != nil {
+		return err
+	}
+	wanted, filter, err := c.queueFilter(ctx)
+	if err != nil {
+		return err
+	}
+	info, err := c.client().Info(ctx)
+	if err != nil {
+		return err
+	}
+	jobs, err := c.listed(ctx, wanted, filter.jobs)
+	if err != nil {
+		return err
+	}
+	if len(filter.jobs) == 1 && len(jobs) == 0 && filter.jobs[0].Elements.IsZero() {
+		if err = c.isJob(ctx, filter.jobs[0].Job); err != nil {
+			return err
+		}
+	}
+	var rows []*slurmtext.Job
+	for i := range jobs {
+		if filter.wants(&jobs[i]) {
+			rows = append(rows, c.row(ctx, jobs[i], info.Site))
+		}
+	}
+	if unknown := slurmtext.Sort(slurmtext.QueueOrders(), rows, c.queueOrder()); len(unknown) > 0 {
+		return saying("squeue: error: Invalid sort specification: " + unknown[len(unknown)-1])
+	}
+	return show(rows)
+}
+
 // queueOrder are the letters by which rows are sorted.
 func (c *slurmCall) queueOrder() string {
 	by, set := c.value("sort")
@@ -69,6 +142,15 @@ func (c *slurmCall) queueOrder() string {
 		return "S"
 	}
 	return "P,t,i"
+}
+
+// isJob says whether there is, or was, a job, in the words of squeue if not.
+func (c *slurmCall) isJob(ctx context.Context, id protocol.JobID) error {
+	_, err := c.client().Job(ctx, protocol.JobName{Job: id})
+	if refused, ok := errorOf(err); ok && refused.Code == view.NotFound {
+		return saying("slurm_load_jobs error: Invalid job id specified")
+	}
+	return err
 }
 
 // queueFormat is what prints the rows.
@@ -117,6 +199,42 @@ func (c *slurmCall) usualQueueFormat() (names, letters string) {
 		return c.getenv("SQUEUE_FORMAT2"), ""
 	}
 	return "", slurmtext.QueueFormat
+}
+
+// queueFilter reads which jobs are wanted.
+func (c *slurmCall) queueFilter(ctx context.Context) (wanted api.Listing, f *jobFilter, err error) {
+	wanted.Guests, wanted.Elements = view.WithoutGuests, c.has("array") || c.getenv("SQUEUE_ARRAY") != ""
+	if c.asGuest() {
+		wanted.Guests = view.WithGuests
+	}
+	f = &jobFilter{
+		names: c.list("name", "SQUEUE_NAMES"), accounts: c.list("account", "SQUEUE_ACCOUNT"), partitions: c.list("partition", "SQUEUE_PARTITION"),
+		qos: c.list("qos", "SQUEUE_QOS"), licenses: c.list("licenses", "SQUEUE_LICENSES"),
+	}
+	if err = c.queueJobs(f); err != nil {
+		return wanted, nil, err
+	}
+	users := c.list("user", "SQUEUE_USERS")
+	if c.has("me") {
+		me, failed := userName(ctx)
+		if failed != nil {
+			return wanted, nil, failed
+		}
+		users = append(users, me)
+	}
+	unknown, err := c.readUsers(ctx, f, users)
+	if err != nil {
+		return wanted, nil, err
+	}
+	for _, name := range unknown {
+		c.notice("error: Invalid user: %s\n", name)
+	}
+	if err = c.queueSites(ctx, f, "node"); err != nil {
+		return wanted, nil, err
+	}
+	err = c.queueStates(&wanted, f)
+	f.addTo(&wanted)
+	return wanted, f, err
 }
 
 // queueJobs reads the jobs that are named.

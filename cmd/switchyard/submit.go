@@ -322,6 +322,9 @@ func (a *app) waitFor(ctx context.Context, name protocol.JobName) (code int, err
 		}
 		a.notice("job %s %s", name, text)
 	}
+	if a.name == "sbatch" {
+		return sbatchCode(job), nil
+	}
 	return waitCode(job), nil
 }
 
