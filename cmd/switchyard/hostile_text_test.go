@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -77,15 +78,22 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 	t.Parallel()
 	job, held := soiled[view.Job](), soiled[view.Job]()
 	job.ID, job.State, held.ID, held.State = someID, protocol.Failed, someID+1, protocol.Pending
+	held.Array = nil // logs are those of a job
+	past := soiled[view.Job]()
+	past.State, past.Bill.Open, past.Guest = protocol.Completed, false, false
+	guest := past
+	guest.Guest = true
 	queue := view.Queue{Jobs: []view.Job{job, held}}
 	replies := map[reflect.Type]view.Reply{
 		reflect.TypeFor[event.AskQueue]():      queue,
 		reflect.TypeFor[event.AskSites]():      soiled[view.Sites](),
+		reflect.TypeFor[event.AskShares]():     soiled[view.Shares](),
 		reflect.TypeFor[event.AskRunHistory](): soiled[view.RunHistory](),
 		reflect.TypeFor[event.TestSubmit]():    soiled[view.TestSubmitResult](),
 		reflect.TypeFor[event.Submit]():        view.Submitted{Jobs: []protocol.JobID{someID}, Notices: []string{hostile}},
 	}
 	n := &fakeNode{
+		past: []view.Job{past, guest},
 		jobs: map[protocol.JobID]view.Job{job.ID: job, held.ID: held}, facts: soiledFacts(t), notes: []string{hostile},
 		reload: func() (api.Reloaded, error) { return soiled[api.Reloaded](), nil },
 		replyF: func(ev event.Event) (view.Reply, error) {
@@ -96,16 +104,32 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 		},
 	}
 	socket, id, other := serve(t, n), job.ID.String(), held.ID.String()
+	check := func(args []string, got result) {
+		t.Helper()
+		for line := range strings.Lines(got.stdout + got.stderr) {
+			if err := protocol.CheckText(strings.TrimSuffix(line, "\n")); err != nil {
+				t.Errorf("%q prints %q: %v", args, line, err)
+			}
+		}
+		if !strings.Contains(got.stdout+got.stderr, `\u202e`) {
+			t.Errorf("%q prints nothing of it, so that nothing is tried: %+v", args, got)
+		}
+	}
 	for _, args := range [][]string{
 		{"queue"},
+		{"queue", "--start"},
 		{"status", id, other},
 		{"status"},
 		{"explain", id},
 		{"explain", "--long", id},
 		{"sites"},
 		{"history"},
-		{"history", "--all"},
-		{"history", "mesh"},
+		{"history", "--csv", "--guests"},
+		{"usage", "--by=user,account,site,origin"},
+		{"usage", "--by=account", "--csv"},
+		{"runs"},
+		{"runs", "--all"},
+		{"runs", "mesh"},
 		{"quote"},
 		{"quote", "--long"},
 		{"quote", "--pareto"},
@@ -115,14 +139,14 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 		{"reload"},
 		{"logs", other},
 	} {
-		got := command(t, socket, goodScript, args...)
-		for line := range strings.Lines(got.stdout + got.stderr) {
-			if err := protocol.CheckText(strings.TrimSuffix(line, "\n")); err != nil {
-				t.Errorf("%q prints %q: %v", args, line, err)
-			}
-		}
-		if !strings.Contains(got.stdout+got.stderr, `\u202e`) {
-			t.Errorf("%q prints nothing of it, so that nothing is tried: %+v", args, got)
-		}
+		check(args, command(t, socket, goodScript, args...))
+	}
+	for _, line := range []string{
+		"squeue -t all", "squeue -t all -o '%j|%u|%k|%Z'", "squeue -t all -O Name:90,WorkDir:90,StdOut:90,StdErr:90",
+		"sacct -a -S 1970-01-01 -P -o jobname,workdir,comment", "sacct -a -S 1970-01-01 -o jobname%90", "sinfo -N -o '%N|%f|%E'",
+		"scontrol show job " + id, "scontrol -o show node",
+	} {
+		out, code := new(grid).slurmLine(t, &testbed.Site{Socket: socket}, line)
+		check([]string{line}, result{stdout: out, code: code})
 	}
 }
