@@ -2,6 +2,10 @@
 
 GOLANGCI_VERSION := v2.15.0
 GREMLINS_VERSION := v0.6.0
+# Of make release. nfpm 2.46 and later need modules that not every module proxy serves.
+NFPM_VERSION      := v2.45.1
+CYCLONEDX_VERSION := v1.10.0
+REGCTL_VERSION    := v0.11.7
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
@@ -27,13 +31,14 @@ GREMLINSFLAGS ?=
 NAMES ?=
 DATA  ?= ../shared/data
 
-# What make release builds for.
-PLATFORMS ?= linux/amd64 linux/arm64
+# What make release builds for, and whom its packages name.
+PLATFORMS  ?= linux/amd64 linux/arm64
+MAINTAINER := The Switchyard maintainers <switchyard-hpc@users.noreply.github.com>
 
 DESTDIR ?=
 PREFIX  ?= /usr
 BINDIR  := $(PREFIX)/bin
-UNITDIR := $(PREFIX)/lib/systemd/system
+LIBDIR  := $(PREFIX)/lib
 SHARE   := $(PREFIX)/share
 
 GO       ?= go
@@ -41,14 +46,27 @@ GO       ?= go
 TOOLS    ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/switchyard-tools
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 GREMLINS := $(TOOLS)/gremlins-$(GREMLINS_VERSION)
+NFPM      := $(TOOLS)/nfpm-$(NFPM_VERSION)
+CYCLONEDX := $(TOOLS)/cyclonedx-gomod-$(CYCLONEDX_VERSION)
+REGCTL    := $(TOOLS)/regctl-$(REGCTL_VERSION)
 # Where the tests of localsched/slurm look for it.
 NEWER_SLURM   := $(TOOLS)/slurm-trixie
+# Where the tests of cmd/switchyard look for them.
+WORKFLOW_TOOLS := $(TOOLS)/workflow-tools
 DEBIAN_MIRROR ?= http://deb.debian.org/debian
 BIN      := bin
 BINARY    = $(BIN)/switchyard
-# Writes the completions, so it has to run on this machine.
+# Writes the completions, the manual pages and the sample of a configuration, so it has to run on this machine.
 COMPLETER = $(BINARY)
 LDFLAGS  := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+
+# What the property tests draw from, so that they draw the same everywhere; 0 is another seed
+# each time, as in make explore.
+RAPID_SEED ?= 20261128
+export RAPID_SEED
+# How many values make explore draws for each property, and under which directories.
+CHECKS     ?= 5000
+PROPERTIES ?= .
 
 # As make build, so that nothing is compiled twice, and the same in each checkout.
 GOFLAGS ?= -trimpath
@@ -176,6 +194,15 @@ fuzz: ## run every fuzz target for FUZZTIME (10s)
 			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$folder" </dev/null
 		done
 
+.PHONY: explore
+explore: ## run the property tests with new seeds and CHECKS (5000) values each, of what is under PROPERTIES (.)
+	@code=0 # of -short, rapid makes a fifth
+	for folder in $$(grep -rlE --include='*_test.go' 'rapid\.(Make)?Check\(' $(PROPERTIES) | xargs -n 1 dirname | sed 's|^[^./]|./&|' | sort -u); do
+		names=$$(awk '/^func Test/ { sub(/^func /, ""); sub(/\(.*/, ""); name = $$0 } /rapid\.(Make)?Check\(/ && name != "" { print name; name = "" }' $$folder/*_test.go | paste -sd '|')
+		RAPID_SEED=0 RAPID_CHECKS=$$((5 * $(CHECKS))) $(GO) test -short -count=1 -timeout $(TIMEOUT) -run "^($$names)\$$" "$$folder" </dev/null || code=1
+	done
+	exit $$code
+
 # All kinds of mutants that gremlins has.
 MUTANTS := --invert-assignments --invert-bitwise --invert-bwassign --invert-logical --invert-loopctrl --remove-self-assignments
 
@@ -211,6 +238,11 @@ mutate: $(GREMLINS) ## plant faults in ROOMS, say what share the tests find; 40 
 	done
 	exit $$code
 
+.PHONY: alerts-check
+alerts-check: ## check alert rules and dashboards with promtool (Debian: prometheus)
+	@command -v promtool >/dev/null || { echo "make alerts-check: promtool is not installed; on Debian: apt install prometheus" >&2; exit 1; }
+	$(GO) test -count=1 -run 'Promtool|Share' ./internal/metrics
+
 .PHONY: bench
 bench: ## run the benchmarks that match BENCH, for BENCHTIME (1s) each, and print their ratios beside the recorded ones
 	@{ grep -rl --include='*_test.go' '^func Benchmark' . || true; } | xargs -r dirname | sort -u |
@@ -226,7 +258,7 @@ bench-lemon: ## compare the flow solver with LEMON (Debian: liblemon-dev), some 
 
 # The program names the commit that made each block, so nothing else may differ from that.
 .PHONY: reproduce
-reproduce: ## write the tables, figures and claims of docs/reproduction.md, or of NAMES alone; an hour of CPU
+reproduce: ## write the tables, figures and claims of docs/reproduction.md, or of NAMES alone; 45 minutes of CPU
 	@[ -z "$$(git status --porcelain -- . ':!docs')" ] || { echo "make reproduce: there are uncommitted changes outside docs; commit or stash them" >&2; exit 1; }
 	$(MAKE) --no-print-directory build
 	$(BINARY) sim reproduce --page docs/reproduction.md --data '$(DATA)' $(NAMES)
@@ -235,42 +267,112 @@ reproduce: ## write the tables, figures and claims of docs/reproduction.md, or o
 demo: build ## start three sites on this machine and watch jobs move
 	$(BINARY) demo
 
-# The same commit gives the same archives on any machine with the same Go: names are in order, times are
+# The date of manual pages, and of all files of a release.
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null)
+
+# The same commit gives the same files on any machine with the same Go: names are in order, times are
 # the commit's, and the binaries are built with -trimpath.
 .PHONY: release
-release: ## build the archives of the tagged VERSION for PLATFORMS into dist/, with their checksums
+release: $(NFPM) $(CYCLONEDX) $(REGCTL) ## build archives, deb, rpm, images and SBOMs of the tagged VERSION for PLATFORMS into dist/, with checksums
 	@fail() { echo "make release: $$*" >&2; exit 1; }
 	[[ '$(VERSION)' =~ ^v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$$ ]] ||
 		fail "VERSION is '$(VERSION)', which is no release such as v0.1.0; tag the commit (git tag v0.1.0) in a clean checkout"
 	grep -q '^## $(patsubst v%,%,$(VERSION))\b' CHANGELOG.md ||
 		fail "CHANGELOG.md has no section '## $(patsubst v%,%,$(VERSION))'; give the unreleased changes that heading and a date"
 	[ -z "$$(git status --porcelain)" ] || fail "there are uncommitted changes; commit or stash them"
-	rm -rf dist
+	$(MAKE) --no-print-directory packages
+
+# What make release makes, also of a checkout that is none.
+.PHONY: packages
+packages: $(NFPM) $(CYCLONEDX) $(REGCTL)
+	@rm -rf dist
 	$(MAKE) --no-print-directory build # to write the completions
+	date=$$(date -u -d @$$SOURCE_DATE_EPOCH +%FT%TZ)
+	mkdir -p dist
+	printf 'switchyard (%s-1) stable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s  %s\n' '$(patsubst v%,%,$(VERSION))' \
+		'$(MAINTAINER)' "$$(date -uR -d @$$SOURCE_DATE_EPOCH)" | gzip -9n >dist/changelog.Debian.gz
+	touch -d @$$SOURCE_DATE_EPOCH dist/changelog.Debian.gz
 	for platform in $(PLATFORMS); do
 		name=switchyard-$(VERSION)-$${platform//\//-}
 		echo "building $$name"
 		GOOS=$${platform%/*} GOARCH=$${platform#*/} $(MAKE) --no-print-directory build BIN=dist/build
-		$(MAKE) --no-print-directory install BIN=dist/build COMPLETER=bin/switchyard DESTDIR=dist/$$name
-		install -D -m 644 -t dist/$$name/usr/share/doc/switchyard LICENSE README.md CHANGELOG.md docs/third-party.md
-		tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$(git log -1 --format=%ct) -c $$name |
-			gzip -9n >dist/$$name.tar.gz
-		rm -rf dist/$$name dist/build
+		$(MAKE) --no-print-directory -s install BIN=dist/build COMPLETER=bin/switchyard DESTDIR=dist/root
+		share=dist/root/usr/share/doc/switchyard
+		install -D -m 644 -t $$share LICENSE README.md CHANGELOG.md
+		install -D -m 644 -t $$share/docs docs/*.md
+		find dist/root -exec touch -hd @$$SOURCE_DATE_EPOCH {} +
+		tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --transform="s|^root|$$name|" -c root | gzip -9n >dist/$$name.tar.gz
+		(cd dist/build && GOPROXY=off $(CYCLONEDX) bin -json -noserial -notimestamp -std -licenses -version $(VERSION) -output ../$$name.cdx.json switchyard 2>/dev/null)
+		for packager in deb rpm; do
+			GOARCH=$${platform#*/} VERSION=$(VERSION) MAINTAINER='$(MAINTAINER)' $(NFPM) package -f internal/packaging/nfpm.yaml -p $$packager -t dist >/dev/null
+		done
+		install -d dist/image/usr/bin dist/image/etc/switchyard dist/image/run/switchyard dist/image/var/lib
+		install -d -m 711 dist/image/var/lib/switchyard
+		install -d -m 1777 dist/image/tmp
+		cp dist/build/* dist/image/usr/bin
+		printf '%s\n' 'root:x:0:0:root:/:/bin/sh' 'nobody:x:65534:65534:nobody:/:/bin/sh' >dist/image/etc/passwd
+		printf '%s\n' 'root:x:0:' 'nogroup:x:65534:' >dist/image/etc/group
+		image=ocidir://dist/oci:$(VERSION)
+		$(REGCTL) image create "$$image" --platform "$$platform" --created "$$date" >/dev/null
+		$(REGCTL) image mod "$$image" --replace --layer-add dir=dist/image --time "set=$$date" --reproducible \
+			--config-entrypoint '["/usr/bin/switchyard"]' --config-cmd '["peer","--config","/etc/switchyard/switchyard.toml"]' \
+			--label org.opencontainers.image.version=$(VERSION) --label org.opencontainers.image.licenses=Apache-2.0 >/dev/null
+		# The export has the time of day in its index.
+		mkdir dist/export
+		$(REGCTL) image export "$$image" --name switchyard:$(VERSION) | tar -C dist/export -x
+		sed -i "s|\(image.created\":\"\)[^\"]*|\1$$date|" dist/export/index.json
+		tar -C dist/export --sort=name --owner=0 --group=0 --numeric-owner --mtime=@$$SOURCE_DATE_EPOCH -cf dist/$$name.oci.tar oci-layout index.json manifest.json blobs
+		rm -rf dist/root dist/build dist/image dist/oci dist/export
 	done
-	(cd dist && sha256sum *.tar.gz >SHA256SUMS && cat SHA256SUMS)
+	rm dist/changelog.Debian.gz
+	(cd dist && sha256sum * >SHA256SUMS && cat SHA256SUMS)
+
+# Debian 12 and 13, once, with what the check needs.
+CLEAN_ROOTS := $(TOOLS)/bookworm.tar $(TOOLS)/trixie.tar
+
+# It is not in CI, which has no browser: Debian's package is chromium.
+.PHONY: dashboard-check
+dashboard-check: ## draw the pages for browsers in chromium, at two widths, light and dark, into dist/dashboard for people to look at
+	@mkdir -p dist/dashboard
+	DASHBOARD_SCREENSHOTS=$(CURDIR)/dist/dashboard $(GO) test ./peer/dashboard -run TestScreenshots -count=1 -v
+
+# As root, since it runs the installed peer in a chroot of its own.
+.PHONY: packages-check
+packages-check: $(NFPM) $(CYCLONEDX) $(REGCTL) $(CLEAN_ROOTS) ## install, upgrade and remove the packages in clean Debian 12 and 13 roots; 5 minutes, as root
+	@old=$$(mktemp -d)
+	trap 'rm -rf "$$old"' EXIT
+	$(MAKE) --no-print-directory packages PLATFORMS=linux/$$($(GO) env GOARCH) VERSION=v0.0.9
+	cp dist/*.deb dist/*.rpm "$$old"
+	$(MAKE) --no-print-directory packages PLATFORMS=linux/$$($(GO) env GOARCH) VERSION=v0.1.0
+	internal/packaging/check "$$old" dist $(CLEAN_ROOTS)
+
+$(CLEAN_ROOTS):
+	@echo "making a clean Debian $(basename $(@F)) in $(TOOLS), once"
+	mkdir -p $(TOOLS)
+	dir=$$(mktemp -d $(TOOLS)/build.XXXX)
+	trap 'rm -rf "$$dir"' EXIT
+	debootstrap --variant=minbase --include=systemd $(basename $(@F)) "$$dir/root" $(DEBIAN_MIRROR) >"$$dir/log" || { cat "$$dir/log" >&2; exit 1; }
+	rm -rf "$$dir"/root/var/cache/apt/archives/*.deb
+	tar -C "$$dir/root" -c . >"$$dir/tar"
+	mv "$$dir/tar" $@
 
 # Does not build what is there already: root often has no Go in its PATH.
 .PHONY: install
-install: $(BINARY) ## install under PREFIX (/usr): binary, systemd unit, completions
+install: $(BINARY) ## install under PREFIX (/usr): binaries, systemd unit, account for guests, manual pages, completions, sample configuration
 	install -D -m 755 $(BINARY) '$(DESTDIR)$(BINDIR)/switchyard'
 	install -m 755 $(BINARY)-shim '$(DESTDIR)$(BINDIR)/switchyard-shim'
-	install -d '$(DESTDIR)$(UNITDIR)' '$(DESTDIR)$(SHARE)/bash-completion/completions' \
-		'$(DESTDIR)$(SHARE)/zsh/site-functions' '$(DESTDIR)$(SHARE)/fish/vendor_completions.d'
+	install -d '$(DESTDIR)$(LIBDIR)/systemd/system' '$(DESTDIR)$(SHARE)/bash-completion/completions' \
+		'$(DESTDIR)$(SHARE)/zsh/site-functions' '$(DESTDIR)$(SHARE)/fish/vendor_completions.d' '$(DESTDIR)$(SHARE)/doc/switchyard'
 	sed 's|/usr/bin/switchyard|$(BINDIR)/switchyard|' examples/systemd/switchyard.service \
-		>'$(DESTDIR)$(UNITDIR)/switchyard.service'
+		>'$(DESTDIR)$(LIBDIR)/systemd/system/switchyard.service'
+	install -D -m 644 examples/systemd/sysusers.conf '$(DESTDIR)$(LIBDIR)/sysusers.d/switchyard.conf'
+	install -D -m 644 examples/systemd/tmpfiles.conf '$(DESTDIR)$(LIBDIR)/tmpfiles.d/switchyard.conf'
 	$(COMPLETER) completion bash >'$(DESTDIR)$(SHARE)/bash-completion/completions/switchyard'
 	$(COMPLETER) completion zsh >'$(DESTDIR)$(SHARE)/zsh/site-functions/_switchyard'
 	$(COMPLETER) completion fish >'$(DESTDIR)$(SHARE)/fish/vendor_completions.d/switchyard.fish'
+	$(COMPLETER) man '$(DESTDIR)$(SHARE)/man/man1'
+	gzip -9nf '$(DESTDIR)$(SHARE)'/man/man1/switchyard*.1
+	$(COMPLETER) config sample >'$(DESTDIR)$(SHARE)/doc/switchyard/switchyard.toml'
 
 $(BINARY):
 	$(MAKE) build
@@ -285,6 +387,15 @@ $(GOLANGCI):
 $(GREMLINS):
 	$(call install,gremlins,github.com/go-gremlins/gremlins/cmd/gremlins@$(GREMLINS_VERSION))
 
+$(NFPM):
+	$(call install,nfpm,github.com/goreleaser/nfpm/v2/cmd/nfpm@$(NFPM_VERSION))
+
+$(CYCLONEDX):
+	$(call install,cyclonedx-gomod,github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@$(CYCLONEDX_VERSION))
+
+$(REGCTL):
+	$(call install,regctl,github.com/regclient/regclient/cmd/regctl@$(REGCTL_VERSION))
+
 .PHONY: newer-slurm
 newer-slurm: $(NEWER_SLURM) ## unpack Debian 13's Slurm, on which the tests of localsched/slurm run too, once; half a minute
 
@@ -292,29 +403,60 @@ newer-slurm: $(NEWER_SLURM) ## unpack Debian 13's Slurm, on which the tests of l
 # the packages would make on installation only those to Slurm's daemons and to awk are needed.
 $(NEWER_SLURM):
 	@echo "unpacking Debian 13's Slurm into $(TOOLS), once"
-	mkdir -p $(TOOLS)
-	dir=$$(mktemp -d $(TOOLS)/build.XXXX)
-	trap 'rm -rf "$$dir"' EXIT
-	mkdir -p "$$dir"/apt/{lists,archives}/partial "$$dir/root"
-	touch "$$dir/apt/status"
-	echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(DEBIAN_MIRROR) trixie main' >"$$dir/apt/sources"
-	cat >"$$dir/apt/conf" <<-EOF
-		Dir { State "$$dir/apt"; State::status "$$dir/apt/status"; Cache "$$dir/apt"; };
-		Dir::Etc { sourcelist "$$dir/apt/sources"; sourceparts "/dev/null"; preferences "/dev/null"; preferencesparts "/dev/null"; };
-		APT::Sandbox::User "root";
-		Acquire::Languages "none";
-	EOF
-	export APT_CONFIG=$$dir/apt/conf
-	apt-get -qq update
+	$(call debian,trixie)
 	apt-get -qq install -y --no-install-recommends --download-only '?essential' procps \
 		slurmctld slurmd slurm-client munge slurmdbd slurm-wlm-mysql-plugin mariadb-server-core mariadb-client-core
-	unpack() { dpkg-deb --fsys-tarfile "$$1" | tar -x -C "$$2" --exclude='./usr/share/doc/*' --exclude='./usr/share/locale/*' ./usr; }
-	export -f unpack
-	printf '%s\n' "$$dir"/apt/archives/*.deb | xargs -P 4 -I {} bash -euo pipefail -c 'unpack "$$1" "$$2"' - {} "$$dir/root"
+	$(unpacked)
 	mkdir -p "$$dir/root/usr/local"
 	for daemon in "$$dir"/root/usr/sbin/*-wlm; do ln -s "$${daemon##*/}" "$${daemon%-wlm}"; done
 	ln -s mawk "$$dir/root/usr/bin/awk"
 	mv -T "$$dir/root" $@
+
+# GNU parallel, Snakemake and Toil with what they import for the batch system Slurm. The packages that they depend on
+# take a minute of CPU time to install and 690 MB, most of it client libraries of clouds.
+WORKFLOW_PACKAGES := parallel \
+	snakemake libdatrie1 $(addprefix python3-,appdirs attr certifi chardet charset-normalizer configargparse connection-pool datrie \
+	decorator humanfriendly idna jinja2 jsonschema markupsafe pulp pyrsistent ratelimiter requests retry six smart-open stopit tabulate \
+	throttler toposort urllib3 wcwidth wrapt yaml) \
+	toil $(addprefix python3-,blessed dateutil dill distutils docker enlighten lib2to3 packaging pkg-resources prefixed psutil pubsub \
+	typing-extensions tz websocket)
+
+.PHONY: workflow-tools
+workflow-tools: $(WORKFLOW_TOOLS) ## unpack Debian 12's Snakemake, Toil and GNU parallel, with which cmd/switchyard is tested, once; some seconds
+
+# The tests lay it over this machine's /usr. Jobs run as accounts that cannot keep the compiled modules there.
+$(WORKFLOW_TOOLS):
+	@echo "unpacking Debian 12's workflow tools into $(TOOLS), once"
+	$(call debian,bookworm)
+	(cd "$$dir/apt/archives" && apt-get -qq download $(WORKFLOW_PACKAGES))
+	$(unpacked)
+	/usr/bin/python3 -m compileall -q -j 2 "$$dir/root/usr/lib/python3/dist-packages"
+	mv -T "$$dir/root" $@
+
+# debian RELEASE: has apt-get work in $$dir with that release, whatever this machine has installed.
+define debian
+mkdir -p $(TOOLS)
+dir=$$(mktemp -d $(TOOLS)/build.XXXX)
+trap 'rm -rf "$$dir"' EXIT
+mkdir -p "$$dir"/apt/{lists,archives}/partial "$$dir/root"
+touch "$$dir/apt/status"
+echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(DEBIAN_MIRROR) $(1) main' >"$$dir/apt/sources"
+cat >"$$dir/apt/conf" <<-EOF
+	Dir { State "$$dir/apt"; State::status "$$dir/apt/status"; Cache "$$dir/apt"; };
+	Dir::Etc { sourcelist "$$dir/apt/sources"; sourceparts "/dev/null"; preferences "/dev/null"; preferencesparts "/dev/null"; };
+	APT::Sandbox::User "root";
+	Acquire::Languages "none";
+EOF
+export APT_CONFIG=$$dir/apt/conf
+apt-get -qq update
+endef
+
+# unpacked unpacks the packages that apt-get has downloaded into $$dir/root.
+define unpacked
+unpack() { dpkg-deb --fsys-tarfile "$$1" | tar -x -C "$$2" --exclude='./usr/share/doc/*' --exclude='./usr/share/locale/*' ./usr; }
+export -f unpack
+printf '%s\n' "$$dir"/apt/archives/*.deb | xargs -P 4 -I {} bash -euo pipefail -c 'unpack "$$1" "$$2"' - {} "$$dir/root"
+endef
 
 # install NAME,MODULE: build a tool of that name, once.
 define install

@@ -137,7 +137,13 @@ compile() {
 
 image() {
 	say "building the image $COMPOSE_PROJECT_NAME:$1"
-	docker build --quiet --target "$1" --tag "$COMPOSE_PROJECT_NAME:$1" "$GRID/image" >/dev/null
+	docker build --quiet --target "$1" --tag "$COMPOSE_PROJECT_NAME:$1" "$GRID/image" >"$GRID/build.log" 2>&1 || fail "$(cat "$GRID/build.log")"
+}
+
+# start shows what Compose says of its progress only if it fails.
+start() {
+	say "starting the containers"
+	compose up --detach --no-build >"$GRID/compose.log" 2>&1 || fail "$(cat "$GRID/compose.log")"
 }
 
 configure() {
@@ -166,5 +172,5 @@ compose version >/dev/null
 name_grid
 build
 configure
-compose up --detach --no-build
+start
 exercise
