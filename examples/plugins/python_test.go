@@ -274,6 +274,7 @@ func fullSnapshot() policy.Snapshot {
 		AWT:       []protocol.Duration{27, protocol.Never, 28, 29, 30, 31},
 		ERT:       []protocol.Duration{32, protocol.Never, 33, 34, 35, 36},
 		Cost:      []protocol.Micro{37, 0, -38, 39, 40, 41},
+		InPlace:   []bool{false, false, false, false, false, true},
 		UsageCost: []protocol.Micro{1, 0, 2, 3, 4, 5}, LicenseCost: []protocol.Micro{6, 0, 7, 8, 9, 10},
 		EnergyCost: []protocol.Micro{-11, 0, 12, 13, 14, 15}, DataCost: []protocol.Micro{16, 0, 17, 18, 19, 20},
 		Currency: "EUR",
@@ -317,7 +318,7 @@ func inPython(in *policy.Snapshot) map[string]any {
 		local = nil
 	}
 	return object{
-		"local_site": local, "awt": in.AWT, "ert": in.ERT, "cost": in.Cost, "currency": in.Currency, "hint": string(in.Hint),
+		"local_site": local, "awt": in.AWT, "ert": in.ERT, "cost": in.Cost, "currency": in.Currency, "hint": string(in.Hint), "in_place": column(in.InPlace),
 		"usage_cost": column(in.UsageCost), "license_cost": column(in.LicenseCost), "energy_cost": column(in.EnergyCost), "data_cost": column(in.DataCost),
 		"transfer": transfer, "transfer_back": back,
 		"sites": rows(len(in.Sites), func(i int) object {
