@@ -51,7 +51,8 @@ type slurmCall struct {
 func (a *app) runAs(ctx context.Context, name string, args []string) int {
 	a.name, a.socket = name, a.defaultSocket()
 	call := &slurmCall{app: a, users: map[string]passwd.Entry{}, groups: map[uint32]string{}, uid: os.Getuid()}
-	call.clock = slurmtext.Clock{Now: protocol.InstantOf(a.now()), Zone: time.Local, Style: a.getenv("SLURM_TIME_FORMAT")} //nolint:gosmopolitan // people's own zone, as in Slurm
+	now := a.now()
+	call.clock = slurmtext.Clock{Now: protocol.InstantOf(now), Zone: now.Location(), Style: a.getenv("SLURM_TIME_FORMAT")}
 	return a.slurmExit(call.run(ctx, args))
 }
 

@@ -124,8 +124,9 @@ func TestAnotherVersionIsNamedOnBothSides(t *testing.T) {
 	}
 	a.eventually(t, "three refusals", func() bool { return a.rejected[bus.BadVersion] == 3 })
 	text := fmt.Sprintf("the partner speaks version %d, this site %d", protocol.ProtocolVersion-1, protocol.ProtocolVersion)
-	if got := log.count(text); got != 1 {
-		t.Errorf("the log says %d times %q, want once", got, text)
+	const warning = "level=WARN msg=protocol_version_mismatch"
+	if got := log.count(warning); got != 1 || !strings.Contains(log.String(), text) {
+		t.Errorf("the log has %d times %q, want once, with %q:\n%s", got, warning, text, log)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
