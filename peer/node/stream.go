@@ -32,8 +32,10 @@ type standing struct {
 // jobOwner is whose a job is.
 type jobOwner struct {
 	user, account string
-	guest         bool
+	from          protocol.SiteName // the origin of a guest; empty: the job is one of this site
 }
+
+func (o jobOwner) guest() bool { return o.from != "" }
 
 // restore takes in a row as the node found it at its start.
 func (c *changes) restore(record row.Record) {
@@ -58,7 +60,7 @@ func (c *changes) restore(record row.Record) {
 func (c *changes) run(r *row.Run) (from protocol.State, changed bool) {
 	id := r.Tag.Job
 	known, ok := c.jobs[id]
-	if !ok || !known.owner.Value().guest {
+	if !ok || !known.owner.Value().guest() {
 		return 0, false // its job says more
 	}
 	from = known.state
@@ -95,7 +97,7 @@ func standingOfArray(a *row.Array) (protocol.JobID, standing) {
 
 func (c *changes) standingOfGuest(g *row.Guest) (protocol.JobID, standing) {
 	return g.Spec.Job, standing{
-		owner: unique.Make(jobOwner{user: g.Spec.User, account: g.Account, guest: true}), site: unique.Make(c.origin), state: protocol.Pending,
+		owner: unique.Make(jobOwner{user: g.Spec.User, account: g.Account, from: g.Origin}), site: unique.Make(c.origin), state: protocol.Pending,
 	}
 }
 
@@ -108,7 +110,7 @@ func (c *changes) traits(id protocol.JobID) *view.Traits {
 	}
 	if known {
 		owner := s.owner.Value()
-		t.User, t.Account, t.Guest, t.Array, t.Site, t.State = owner.user, owner.account, owner.guest, s.array, s.site.Value(), s.state
+		t.User, t.Account, t.Guest, t.Array, t.Site, t.State = owner.user, owner.account, owner.guest(), s.array, s.site.Value(), s.state
 	}
 	return t
 }
@@ -127,6 +129,12 @@ func (c *changes) take(rows []row.Record, now protocol.Instant) {
 		}
 	}
 	for _, record := range rows {
+		if record.Row == nil && record.Table == row.GuestTable { // an offer was aborted
+			if id, err := row.ParseJobKey(record.Key); err == nil {
+				c.guestLeft(id, now)
+			}
+			continue
+		}
 		switch r := record.Row.(type) { //nolint:gochecksumtype // the others are about no job
 		case row.Job:
 			if id, s := standingOf(&r); !s.state.Terminal() { // its end is published with all that is known then
@@ -163,17 +171,33 @@ func (c *changes) job(id protocol.JobID, s standing, j *row.Job, now protocol.In
 
 // guest publishes that a guest has come, or has left without a run.
 func (c *changes) guest(g *row.Guest, now protocol.Instant) {
-	before, known := c.jobs[g.Spec.Job]
-	shown := status.Guest(g, nil, c.origin)
+	_, known := c.jobs[g.Spec.Job]
 	switch {
-	case status.Shown(g) && !known:
+	case !status.Shown(g):
+		c.guestLeft(g.Spec.Job, now)
+	case !known:
 		c.set(c.standingOfGuest(g))
-		c.publish(&eventstream.JobChange{At: now, Job: shown})
-	case !status.Shown(g) && known && before.owner.Value().guest:
-		shown.State = before.state
-		c.publish(&eventstream.JobChange{At: now, From: before.state, Job: shown, Left: true})
-		c.leave(g.Spec.Job)
+		c.publish(&eventstream.JobChange{At: now, Job: status.Guest(g, nil, c.origin)})
 	}
+}
+
+// guestLeft publishes that a guest has left without a run, if it is known here. Its row is gone, or does not say any more
+// whose it was.
+func (c *changes) guestLeft(id protocol.JobID, now protocol.Instant) {
+	before, known := c.jobs[id]
+	owner := jobOwner{}
+	if known {
+		owner = before.owner.Value()
+	}
+	if !owner.guest() {
+		return
+	}
+	shown := status.Guest(&row.Guest{
+		Spec: protocol.Spec{Request: protocol.Request{Job: id}, User: owner.user}, Origin: owner.from, Account: owner.account,
+	}, nil, c.origin)
+	shown.State, shown.Reason = before.state, ""
+	c.publish(&eventstream.JobChange{At: now, From: before.state, Job: shown, Left: true})
+	c.leave(id)
 }
 
 // guestRun publishes that the run of a guest has another state.

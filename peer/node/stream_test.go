@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -51,7 +52,10 @@ func published(t *testing.T, f *eventstream.Follower) (lines []string) {
 		}
 		line := fmt.Sprintf("%v→%v at %q", change.From, change.Job.State, change.Job.Site)
 		if change.Left {
-			line += " left"
+			line += fmt.Sprintf(" left, of %s from %s as %s", change.Job.User, change.Job.Origin, change.Job.RunsAs)
+		}
+		if e.Of.User != "ann" {
+			t.Errorf("%s is of the user %q", line, e.Of.User)
 		}
 		lines = append(lines, line)
 	}
@@ -61,21 +65,27 @@ func published(t *testing.T, f *eventstream.Follower) (lines []string) {
 // Each change of a job's state or site is published once, and log events with the user of their job, also with its end.
 func TestChangesArePublished(t *testing.T) {
 	t.Parallel()
-	spec := protocol.Spec{Request: protocol.Request{Job: 7}, User: "ann"}
+	const seventh = protocol.JobID(2_000_000_000_007)
+	spec := protocol.Spec{Request: protocol.Request{Job: seventh}, User: "ann"}
 	job := func(state protocol.State, started protocol.Instant, site protocol.SiteName, phase row.JobPhase) row.Record {
 		return row.Record{Table: row.JobTable, Row: row.Job{Spec: spec, State: state, Started: started, Site: site, Phase: phase}}
 	}
 	waits := job(protocol.Pending, 0, "", row.JobInGridQueue)
 	guest := func(phase row.GuestPhase) row.Record {
-		return row.Record{Table: row.GuestTable, Row: row.Guest{Spec: spec, Origin: "south", Account: "g", Epoch: 1, Phase: phase}}
+		g := row.Guest{Spec: spec, Origin: "south", Account: "g", Epoch: 1, Phase: phase}
+		if !phase.Open() { // as the core leaves tombstones
+			g.Spec = protocol.Spec{Request: protocol.Request{Job: seventh}}
+		}
+		return row.Record{Table: row.GuestTable, Key: row.JobKey(seventh), Row: g}
 	}
+	aborted := row.Record{Table: row.GuestTable, Key: row.JobKey(seventh)}
 	run := func(phase row.RunPhase) row.Record {
 		return row.Record{Table: row.RunTable, Row: row.Run{
-			Tag: protocol.Tag{Job: 7, Epoch: 1}, Phase: phase, Outcome: &protocol.Outcome{State: protocol.Failed},
+			Tag: protocol.Tag{Job: seventh, Epoch: 1}, Phase: phase, Outcome: &protocol.Outcome{State: protocol.Failed},
 		}}
 	}
 	closed := func(guest bool, site protocol.SiteName) row.Record {
-		return row.Record{Table: row.ArchiveTable, Row: row.Archived{View: view.Job{ID: 7, User: "ann", State: protocol.Failed, Guest: guest, Site: site}}}
+		return row.Record{Table: row.ArchiveTable, Row: row.Archived{View: view.Job{ID: seventh, User: "ann", State: protocol.Failed, Guest: guest, Site: site}}}
 	}
 	array := func(started protocol.Instant) row.Record {
 		return row.Record{Table: row.ArrayTable, Row: row.Array{Job: row.Job{Spec: spec, State: protocol.Pending}, Started: started}}
@@ -119,7 +129,15 @@ func TestChangesArePublished(t *testing.T) {
 		"a guest that is withdrawn": {
 			nil,
 			[][]row.Record{{guest(row.GuestPrepared)}, {guest(row.GuestAborted)}, {guest(row.GuestAborted)}},
-			[]string{none + `→PENDING at "north"`, `PENDING→PENDING at "north" left`},
+			[]string{none + `→PENDING at "north"`, `PENDING→PENDING at "north" left, of ann from south as g`},
+		},
+		"a guest whose offer is aborted": {
+			nil,
+			[][]row.Record{{guest(row.GuestPrepared)}, {aborted}, {aborted}, {guest(row.GuestPrepared)}, {guest(row.GuestAborted)}, {aborted}},
+			[]string{
+				none + `→PENDING at "north"`, `PENDING→PENDING at "north" left, of ann from south as g`,
+				none + `→PENDING at "north"`, `PENDING→PENDING at "north" left, of ann from south as g`,
+			},
 		},
 		"a guest after a restart": {
 			[]row.Record{guest(row.GuestAccepted), run(row.RunRunning)}, [][]row.Record{{run(row.RunRunning)}, {run(row.RunEnded)}}, []string{`RUNNING→FAILED at "north"`},
@@ -128,7 +146,7 @@ func TestChangesArePublished(t *testing.T) {
 		stream := eventstream.New(1, 100)
 		f := stream.Follow(nil)
 		accepted, _ := guest(row.GuestAccepted).Row.(row.Guest)
-		n := changes{origin: "north", stream: stream, store: guestStore{rows: map[string]row.Row{row.JobKey(7): accepted}}}
+		n := changes{origin: "north", stream: stream, store: guestStore{rows: map[string]row.Row{row.JobKey(seventh): accepted}}}
 		for _, r := range c.restored {
 			n.restore(r)
 		}
@@ -136,7 +154,7 @@ func TestChangesArePublished(t *testing.T) {
 		for _, batch := range c.batches {
 			n.take(batch, 9)
 			got = append(got, published(t, f)...)
-			n.log([]event.LogEvent{{Kind: event.LogJobUpdated, Job: 7}})
+			n.log([]event.LogEvent{{Kind: event.LogJobUpdated, Job: seventh}})
 			account := ""
 			if name[:3] == "a g" {
 				account = "g"
@@ -150,7 +168,7 @@ func TestChangesArePublished(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s:\n%q, want\n%q", name, got, c.want)
 		}
-		if len(n.left) != 0 || len(n.jobs) > 1 {
+		if len(n.left) != 0 || len(n.jobs) > 1 || len(n.jobs) > 0 && strings.Contains(got[len(got)-1], "left") {
 			t.Errorf("%s: %v and %v are known", name, n.jobs, n.left)
 		}
 		f.Close()
