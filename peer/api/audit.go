@@ -76,7 +76,8 @@ func (s *server) record(n *noted, r *http.Request, who caller, err error) {
 	if who.remote() {
 		way = audit.Network
 	}
-	result := s.count(way, err)
+	result := resultOf(err)
+	defer s.count(way, result)
 	if n == nil && result != string(view.Denied) {
 		return
 	}
@@ -99,16 +100,18 @@ func (s *server) record(n *noted, r *http.Request, who caller, err error) {
 	s.Audit.Write(e)
 }
 
-// count counts a request and returns its result.
-func (s *server) count(way audit.Way, err error) string {
-	result := audit.Done
+func resultOf(err error) string {
 	if err != nil {
-		result = string(refusalOf(err).Code)
+		return string(refusalOf(err).Code)
 	}
+	return audit.Done
+}
+
+// count counts a request.
+func (s *server) count(way audit.Way, result string) {
 	if s.Answered != nil {
 		s.Answered(way, result)
 	}
-	return result
 }
 
 // answered adds what the answer says of the change.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +17,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/audit"
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -139,6 +142,68 @@ func TestAuditOfCallers(t *testing.T) {
 	defer a.mu.Unlock()
 	if a.counts["socket done"] != 2 || a.counts["network done"] != 1 || a.counts["network denied"] != 2 {
 		t.Errorf("counted %v", a.counts)
+	}
+}
+
+// leaver is a node whose callers go as soon as it has their question.
+type leaver struct {
+	*peerFake
+
+	leave func() // closes the connection of the caller
+}
+
+func (l leaver) Ask(ctx context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+	reply, err := l.peerFake.Ask(ctx, question)
+	l.leave()
+	if gone := ctx.Done(); gone != nil {
+		<-gone // the server has noticed, as a real node would
+		return nil, ctx.Err()
+	}
+	return reply, err
+}
+
+// What the peer carries out is recorded as done, and with what it has made, although nobody waits for the answer.
+func TestAuditOfCallersWhoGo(t *testing.T) {
+	t.Parallel()
+	submission, err := json.Marshal(oneJob())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel := "DELETE /v1/jobs/" + jobA.String()
+	for request, c := range map[string]struct {
+		body string
+		jobs []protocol.JobID
+	}{
+		"POST /v1/jobs":                   {string(submission), []protocol.JobID{jobA}},
+		cancel:                            {},
+		"PATCH /v1/jobs/" + jobA.String(): {body: `{"name":"other"}`},
+		"POST /v1/jobs/" + jobA.String() + "/hold":    {},
+		"POST /v1/jobs/" + jobA.String() + "/requeue": {},
+		"POST /v1/sites/south/drain":                  {body: `{"scope":"both","reason":"slow"}`},
+		"POST /v1/recovery":                           {body: `{}`},
+	} {
+		var conn net.Conn
+		p := &peerFake{reply: view.Done{}}
+		if c.jobs != nil {
+			p.reply = view.Submitted{Jobs: c.jobs}
+		}
+		answered := make(chan string, 1)
+		a := openAudited(t, leaver{p, func() { _ = conn.Close() }}, func(cfg *api.Config) {
+			cfg.Answered = func(_ audit.Way, result string) { answered <- result }
+		})
+		if conn, err = new(net.Dialer).DialContext(t.Context(), "unix", a.local.Socket()); err != nil {
+			t.Fatal(err)
+		}
+		method, path, _ := strings.Cut(request, " ")
+		if _, err = fmt.Fprintf(conn, "%s %s HTTP/1.1\r\nHost: peer\r\nContent-Length: %d\r\n\r\n%s", method, path, len(c.body), c.body); err != nil {
+			t.Fatal(err)
+		}
+		if result := <-answered; result != audit.Done {
+			t.Errorf("%s of a caller who goes counts as %s", request, result)
+		}
+		if e := a.last(t, 1); e.Result != audit.Done || e.Reason != "" || !slices.Equal(e.Jobs, c.jobs) {
+			t.Errorf("%s of a caller who goes is recorded as %+v", request, e)
+		}
 	}
 }
 

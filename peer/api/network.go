@@ -241,9 +241,7 @@ func (t *turnedAway) report(p *port, r *http.Request) {
 			At: time.Now(), Action: r.Method, Way: audit.Network, From: r.RemoteAddr, Path: r.URL.Path, Result: string(t.why.Code), Reason: t.why.Reason,
 		})
 	}
-	if p.Answered != nil {
-		p.Answered(audit.Network, string(t.why.Code))
-	}
+	p.count(audit.Network, string(t.why.Code))
 	p.Log.Log(r.Context(), level, "api_request_refused", "from", r.RemoteAddr, "status", t.status, "reason", t.why.Reason)
 }
 

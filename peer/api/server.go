@@ -306,7 +306,7 @@ func (s *server) answer(route route) http.HandlerFunc {
 			}
 			s.record(noted, r, who, err)
 		} else {
-			s.count(audit.Socket, err)
+			s.count(audit.Socket, resultOf(err))
 			w.Header().Set("Connection", "close") // the next request would get the same answer
 		}
 		if err == nil {
