@@ -67,7 +67,8 @@ func (b *notedBody) Read(p []byte) (int, error) {
 }
 
 // record counts a request, and puts it into the audit log if it changes something, or was denied. Over TCP it is
-// logged, too, if it changes something.
+// logged, too, if it changes something. What a visitor is denied who has not signed in is counted only: the entry would
+// be without a name, and visits of strangers could push out all others.
 func (s *server) record(n *noted, r *http.Request, who caller, err error) {
 	if n != nil && n.answer != nil {
 		err = nil // what was asked for is done, also if the caller has gone
@@ -78,7 +79,7 @@ func (s *server) record(n *noted, r *http.Request, who caller, err error) {
 	}
 	result := resultOf(err)
 	defer s.count(way, result)
-	if n == nil && result != string(view.Denied) {
+	if who.public || n == nil && result != string(view.Denied) {
 		return
 	}
 	e := audit.Entry{

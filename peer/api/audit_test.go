@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -204,6 +205,34 @@ func TestAuditOfCallersWhoGo(t *testing.T) {
 		if e := a.last(t, 1); e.Result != audit.Done || e.Reason != "" || !slices.Equal(e.Jobs, c.jobs) {
 			t.Errorf("%s of a caller who goes is recorded as %+v", request, e)
 		}
+	}
+}
+
+// strangerPages are pages that ask for what a visitor who has not signed in may not see, and would cancel a job.
+type strangerPages struct{ shown }
+
+func (*strangerPages) Show(w http.ResponseWriter, r *http.Request, visitor *api.Visitor) {
+	_, seen := visitor.Peer.Queue(r.Context(), api.Listing{})
+	canceled := visitor.Peer.Cancel(r.Context(), jobA)
+	_, _ = fmt.Fprint(w, codeOf(seen), " ", codeOf(canceled))
+}
+
+// Visitors of public pages who have not signed in make no entries, however often they come.
+func TestAuditOfStrangers(t *testing.T) {
+	t.Parallel()
+	a := openAudited(t, &peerFake{}, func(c *api.Config) {
+		c.Private, c.Network.Public, c.Network.Pages = true, true, &strangerPages{}
+	})
+	if _, text := a.visit(t, a.browser(t), http.MethodGet, "/applications", nil); text != "denied denied" {
+		t.Fatalf("the page says %q", text)
+	}
+	if all, text := a.entries(t); len(all) != 0 {
+		t.Errorf("the log has %s", text)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.counts["network denied"] != 2 {
+		t.Errorf("counted %v", a.counts)
 	}
 }
 
