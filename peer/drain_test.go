@@ -293,3 +293,67 @@ func TestDrainOfWhatIsNotKnown(t *testing.T) {
 		}
 	}
 }
+
+// TestIsolatedPartnerGetsNoLoad: an isolated partner hears that its jobs are not taken, without a load, and else nothing that no hand-off
+// needs: no report of use, and neither questions nor answers about jobs on which others depend. They come once it is resumed.
+func TestIsolatedPartnerGetsNoLoad(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(cfg *rules.Config) { exchanging(cfg); cfg.CheckInterval = protocol.Minute }, idle(peertest.Greedy{}, atOnce))
+	l.step(event.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{waitsFor(t, "", false)}})
+	submitted, _ := l.answers[len(l.answers)-1].(view.Submitted)
+	l.step(event.MessageIn{From: "b", Body: protocol.OutcomeQuery{Job: submitted.Jobs[0], User: "ada"}})
+	l.step(event.Submit{Asked: 2, User: "ada", Jobs: []protocol.Job{waitsFor(t, "afterany:2000000000007", false)}})
+	kinds := func() (loaded, bare, queries, outcomes, uses int) {
+		for _, m := range l.sent {
+			switch m := m.Body.(type) { //nolint:gochecksumtype // the others are of no interest
+			case protocol.QuoteReply:
+				if m.Load != (protocol.Load{}) || m.Free != 0 {
+					loaded++
+				} else if m.Draining != "" {
+					bare++
+				}
+			case protocol.OutcomeQuery:
+				queries++
+			case protocol.JobOutcome:
+				outcomes++
+			case protocol.UseReport:
+				uses++
+			}
+		}
+		l.sent = nil
+		return loaded, bare, queries, outcomes, uses
+	}
+	l.advance(3 * protocol.Minute)
+	if _, _, queries, outcomes, uses := kinds(); queries == 0 || outcomes == 0 || uses == 0 {
+		t.Fatalf("before: %d queries, %d outcomes and %d reports of use", queries, outcomes, uses)
+	}
+	set := func(scope view.DrainScope) {
+		l.step(event.SetDrain{Asked: 3, Site: "b", Scope: scope, Reason: "disks", User: "root", Admin: true})
+	}
+	set(view.DrainIsolated)
+	l.step(event.MessageIn{From: "b", Body: protocol.QuoteRequest{Round: 1, Deadline: protocol.Minute, Jobs: []protocol.Spec{guest(1, 1)}}})
+	l.advance(3 * protocol.Minute)
+	l.step(event.Cancel{Asked: 4, Job: submitted.Jobs[0], User: "ada"})
+	if loaded, bare, queries, outcomes, uses := kinds(); loaded != 0 || bare != 1 || queries+outcomes+uses != 0 {
+		t.Errorf("isolated: %d replies with a load, %d without, %d queries, %d outcomes and %d reports of use", loaded, bare, queries, outcomes, uses)
+	}
+	set("")
+	l.advance(3 * protocol.Minute)
+	if loaded, _, queries, _, uses := kinds(); loaded == 0 || queries == 0 || uses == 0 {
+		t.Errorf("resumed: %d replies with a load, %d queries and %d reports of use", loaded, queries, uses)
+	}
+}
+
+// TestLoadOfIsolator: a partner that says no load, as one does that has isolated this site, keeps the load that is known of it.
+func TestLoadOfIsolator(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
+	for _, load := range []protocol.Load{{CPUs: 8, Busy: 3}, {}} {
+		l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{Load: load}})
+	}
+	l.step(event.AskSites{Asked: 1})
+	sites, _ := l.answers[len(l.answers)-1].(view.Sites)
+	if b := sites.Sites[1]; b.CPUs != 8 || b.Busy != 3 {
+		t.Errorf("the load of b is %+v", b)
+	}
+}

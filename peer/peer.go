@@ -12,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/fairness"
 	"github.com/switchyard-hpc/switchyard/peer/gridqueue"
+	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/intake"
 	"github.com/switchyard-hpc/switchyard/peer/lineup"
 	"github.com/switchyard-hpc/switchyard/peer/lives"
@@ -245,6 +246,9 @@ func (p *Peer) send(to protocol.SiteName, m protocol.Message) {
 	}
 	if _, mark := m.(protocol.Watermark); !mark && one.DistrustReason() != "" {
 		return
+	}
+	if one.Row.Drain.Isolates() && !handoff.NeededBy(m) {
+		return // outcomes and reports of use come again once it is resumed
 	}
 	p.out.Messages = append(p.out.Messages, event.Outgoing{To: to, Body: m})
 }

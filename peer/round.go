@@ -263,7 +263,9 @@ func (p *Peer) askPartner(r *round, one *partner.Partner, rows []int) {
 
 // handleQuoteReply takes a partner's quotes in.
 func (p *Peer) handleQuoteReply(one *partner.Partner, m protocol.QuoteReply) {
-	one.HearLoad(m.Load, p.now)
+	if m.Load.CPUs > 0 { // a site does not say its load to a partner that it has isolated
+		one.HearLoad(m.Load, p.now)
+	}
 	one.HearLimits(m.MaxJobs, m.MaxCPUs)
 	one.Draining = clip(m.Draining)
 	p.endVolunteering(one)

@@ -206,7 +206,7 @@ func TestSites(t *testing.T) {
 	m.WatchSites(func(context.Context) ([]view.Site, error) {
 		return []view.Site{
 			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3, PowerIdledCPUs: 8, Draw: 4500, Budget: new(int64(6000))},
-			{Site: "there", Link: "up", CPUs: 8, Age: new(protocol.Duration(1500)), Draw: 7, Budget: new(int64(7)), PowerIdledCPUs: 7, LastSeen: 1_800_000_000_500, SentJobs: 2},
+			{Site: "there", Link: "up", CPUs: 8, Draining: "draining: disks", Age: new(protocol.Duration(1500)), Draw: 7, Budget: new(int64(7)), PowerIdledCPUs: 7, LastSeen: 1_800_000_000_500, SentJobs: 2},
 			{Site: "away", Link: "down", Drain: &view.Drain{Scope: view.DrainBoth, Reason: "disks"}},
 		}, trouble
 	})
@@ -217,6 +217,7 @@ func TestSites(t *testing.T) {
 		`switchyard_partner_last_seen_timestamp_seconds{partner="there"} 1.8000000005e+09`,
 		`switchyard_power_draw_watts 4500`, `switchyard_power_budget_watts 6000`, `switchyard_power_idled_cpus 8`,
 		`switchyard_site_drained{site="away"} 1`, `switchyard_site_drained{site="here"} 0`,
+		`switchyard_partner_draining{partner="there"} 1`, `switchyard_partner_draining{partner="away"} 0`,
 		`switchyard_site_busy_cpus{site="here"} 16`, `switchyard_partner_sent_jobs{partner="there"} 2`,
 	)
 	for _, invalid := range []string{`gossip_age_seconds{partner="away"}`, `partner_link_up{partner="here"}`, `cpus{site="away"}`} {

@@ -26,6 +26,7 @@ func (m *Metrics) WatchSites(ask func(context.Context) ([]view.Site, error)) {
 		here:    desc("partner_guest_jobs", "Active jobs of the partner at the local site.", "partner"),
 		there:   desc("partner_sent_jobs", "Active jobs of this origin at the partner.", "partner"),
 		drained: desc("site_drained", "1 while an operator of the local site has drained or isolated the site, the local one or a partner.", "site"),
+		refuses: desc("partner_draining", "1 while the partner takes no jobs of this site, as it said last.", "partner"),
 		kept:    desc("partner_quotes_met_ratio", "Share of the latest jobs of this origin at the partner that met its quote.", "partner"),
 		doubt:   desc("partner_asked_last", "1 while the partner is asked last because its jobs do not meet its quotes.", "partner"),
 		draw:    desc("power_draw_watts", "Estimated power draw of the running jobs. Zero if it is not configured."),
@@ -54,7 +55,7 @@ type sites struct {
 	ask                                              func(context.Context) ([]view.Site, error)
 	up, seen, stale, cpus, busy, queued, here, there *prometheus.Desc
 	drained                                          *prometheus.Desc
-	kept, doubt                                      *prometheus.Desc // of partners
+	refuses, kept, doubt                             *prometheus.Desc // of partners
 	draw, budget, held, stopped, operator            *prometheus.Desc // of the local site only
 	price, energy, cost, credit, saved, lost         *prometheus.Desc // of the local site: electricity, and savings by the grid
 }
@@ -62,7 +63,7 @@ type sites struct {
 // Describe implements [prometheus.Collector].
 func (s *sites) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.drained, s.kept, s.doubt, s.draw, s.budget, s.held, s.stopped, s.operator,
+		s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.drained, s.refuses, s.kept, s.doubt, s.draw, s.budget, s.held, s.stopped, s.operator,
 		s.price, s.energy, s.cost, s.credit, s.saved, s.lost,
 	} {
 		out <- d
@@ -115,11 +116,15 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 		s.electricity(out, v.Electricity)
 		return
 	}
-	up := 0.0
+	up, draining := 0.0, 0.0
 	if v.Link == "up" {
 		up = 1
 	}
+	if v.Draining != "" {
+		draining = 1
+	}
 	gauge(s.up, up)
+	gauge(s.refuses, draining)
 	gauge(s.here, float64(v.GuestJobs))
 	gauge(s.there, float64(v.SentJobs))
 	if v.QuotesMet != nil {

@@ -190,6 +190,13 @@ func Needs(m protocol.Message) bool {
 	return true
 }
 
+// NeededBy says whether an isolated partner gets a message: one that hand-offs need which are under way, or the answer that its jobs
+// are not taken, without which it would wait for quotes.
+func NeededBy(m protocol.Message) bool {
+	_, reply := m.(protocol.QuoteReply)
+	return reply || Needs(m)
+}
+
 // ActsOn says whether a site acts on a message now. A partner that two peers speak for, or an older store, is
 // not believed about jobs (distrusted); and while the store of this site may be older (mute), it takes nothing
 // that may end what it does not remember. Unknown is a placement that the message reports meanwhile.

@@ -358,9 +358,12 @@ func (h Host) quoteGuest(q protocol.Quote, from protocol.SiteName, spec *protoco
 }
 
 // Complete adds to a reply to a partner what is free at the end and whether its jobs are taken, and cuts it to the size of a
-// message.
+// message. An isolated partner gets no load.
 func (h Host) Complete(one *partner.Partner, reply protocol.QuoteReply) protocol.QuoteReply {
-	reply.Load, reply.Free, reply.Draining = h.Load, h.Free(), h.Draining(one)
+	reply.Draining = h.Draining(one)
+	if !one.Row.Drain.Isolates() {
+		reply.Load, reply.Free = h.Load, h.Free()
+	}
 	return quoting.Truncated(reply)
 }
 
