@@ -166,7 +166,7 @@ func (p *Peer) returnRun(r *localrun.Run) {
 // explainReturn says why a job goes back to its origin: [protocol.Recalled], which follows for a guest, has no words.
 func (p *Peer) explainReturn(r *localrun.Run) {
 	why := p.site.Drain.Draining()
-	p.rows.ExplainRun(r, why)
+	p.rows.ReturnRun(r, why)
 	if p.rows.Guests[r.Tag.Job] != nil {
 		p.report(r, protocol.Pending, why)
 	}

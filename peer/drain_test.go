@@ -1,6 +1,8 @@
 package peer_test
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -247,6 +249,39 @@ func TestIsolationIsNotWeakened(t *testing.T) {
 	}
 	drain(t, w, "a", "b", "")
 	drain(t, w, "a", "b", view.DrainBoth)
+}
+
+// TestReasonOfReturn: why a job came back from the local queue of a site that starts none is what its operator said, also if the batch system
+// had something to say meanwhile, or could not be asked at first.
+func TestReasonOfReturn(t *testing.T) {
+	t.Parallel()
+	withdrawals := 0
+	answers := idle(peertest.Greedy{}, atOnce)
+	l := newLone(t, func(*rules.Config) {}, func(op event.Op) (event.Result, error) {
+		if _, withdraw := op.(event.WithdrawOp); withdraw {
+			withdrawals++
+			return event.WithdrawResult{Withdrawal: localsched.Withdrawn}, map[bool]error{true: errors.New("no answer"), false: nil}[withdrawals == 1]
+		}
+		return answers(op)
+	})
+	l.step(submission(1))
+	submitted, _ := l.answers[len(l.answers)-1].(view.Submitted)
+	id := submitted.Jobs[0]
+	l.step(event.MessageIn{From: "b", Body: protocol.QuoteReply{Round: 1, Quotes: []protocol.Quote{{Job: id, Declined: "busy"}}}})
+	l.step(event.SetDrain{Asked: 3, Site: "a", Scope: view.DrainStarts, Reason: "disks", User: "root", Admin: true})
+	l.step(event.CallDone{ID: l.watching, Result: event.WatchResult{Watched: localsched.Watched{Cursor: "1", Changes: []localsched.Change{
+		{Tag: protocol.Tag{Job: id, Epoch: 1}, State: protocol.Pending, Reason: "Resources"},
+	}}}})
+	l.advance(protocol.Hour)
+	var said []string
+	for _, f := range l.facts {
+		if f.Kind == event.LogJobRequeued {
+			said = append(said, f.Text)
+		}
+	}
+	if withdrawals != 2 || !slices.Equal(said, []string{"draining: disks"}) {
+		t.Errorf("%d withdrawals; it came back because of %q", withdrawals, said)
+	}
 }
 
 // TestDrainOfWhatIsNotKnown: of a job that may be in the local queue or not when no more are to start, it is

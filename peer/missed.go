@@ -38,10 +38,10 @@ func (p *Peer) startByDue(tag protocol.Tag) {
 func (p *Peer) missStart(r *localrun.Run) {
 	by, _ := p.rows.StartBy(r.Tag)
 	why := fmt.Sprintf("%sit has not started by %s at %s", broker.MissedStart, by.Text(), p.cfg.Site)
-	if r.Reason == why {
+	if r.Returned == why {
 		return
 	}
-	p.rows.ExplainRun(r, why)
+	p.rows.ReturnRun(r, why)
 	if p.rows.Guests[r.Tag.Job] != nil {
 		p.report(r, protocol.Pending, why) // Recalled, which follows, has no words
 	}

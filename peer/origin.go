@@ -156,7 +156,7 @@ func (p *Peer) handleRefused(one *partner.Partner, m protocol.Refused) {
 	case j.ReserveFrom != 0 && p.learnCrowd(j):
 	case !m.Full:
 		p.excludeSite(j, one.Site)
-		if one.JobsThere == 0 { // else its limit may have been reached by what it got of the same round
+		if one.JobsThere == 0 && !one.PlansNone(m.Reason) { // else its limit may have been reached by what it got of the same round
 			p.recordConduct(one, row.Refused)
 		}
 	case p.cfg.Initiation != policy.Cycle: // else the next cycle may ask it again
@@ -239,7 +239,7 @@ func (p *Peer) notStarted(one *partner.Partner, tag protocol.Tag, why string) {
 	if said, its := strings.CutPrefix(why, string(one.Site)+": "); its {
 		j.Excluded.Explain(one.Site, said)
 	}
-	if j.Phase == row.JobHandedOff {
+	if j.Phase == row.JobHandedOff && !one.PlansNone(strings.TrimPrefix(why, string(one.Site)+": ")) {
 		p.recordConduct(one, row.Returned)
 	}
 	j.State, j.Started = protocol.Pending, 0 // it may have seemed to run

@@ -23,7 +23,8 @@ type manner struct {
 	starts protocol.Duration // after it has accepted; 0: never
 	runs   protocol.Duration // then it ends; 0: never
 	state  protocol.State
-	refuse bool // every offer
+	refuse string             // every offer, for this reason; empty: none
+	gives  []protocol.Message // with which it gives jobs back soon; none: it keeps them
 }
 
 // judged is site a, whose own machine is too small for its jobs, with partners of some manner.
@@ -127,14 +128,24 @@ func (j *judged) answerAs(site protocol.SiteName, body protocol.Message) {
 		say(1, reply)
 	case protocol.Offer:
 		tag := protocol.Tag{Job: m.Spec.Job, Epoch: m.Epoch}
-		if how.refuse {
-			say(1, protocol.Refused{Tag: tag, Reason: "not today"})
+		if how.refuse != "" {
+			say(1, protocol.Refused{Tag: tag, Reason: how.refuse})
 			return
 		}
 		say(1, protocol.Prepared{Tag: tag})
 	case protocol.Grant:
 		j.given[site]++
 		say(1, protocol.Accept(m))
+		for _, before := range how.gives {
+			if status, ok := before.(protocol.Status); ok {
+				status.Tag = m.Tag
+				before = status
+			}
+			say(2, before)
+		}
+		if how.gives != nil {
+			say(3, protocol.Recalled{Tag: m.Tag})
+		}
 		if how.starts > 0 {
 			say(how.starts, protocol.Status{Tag: m.Tag, Seq: 1, State: protocol.Running})
 		}
@@ -207,7 +218,8 @@ func TestPartnerThatDoesNotKeepItsQuotes(t *testing.T) {
 		"quotes 0 and sits":  {manner{}, "100 % started long after"},
 		"starts much later":  {manner{starts: protocol.Hour, runs: protocol.Minute, state: protocol.Completed}, "started long after"},
 		"ends jobs at once":  {manner{starts: 1, runs: protocol.Second, state: protocol.Failed}, "failed at once"},
-		"refuses every time": {manner{refuse: true}, "100 % were refused after a quote"},
+		"refuses every time": {manner{refuse: "not today"}, "100 % were refused after a quote"},
+		"gives jobs back":    {manner{gives: []protocol.Message{}}, "100 % came back unasked"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +262,7 @@ func TestDoubtfulPartnerIsAskedWhenNoOtherIs(t *testing.T) {
 	}
 }
 
-// TestPartnersThatAreNotToBlame are busy and say so, are a little late, or run scripts of one
+// TestPartnersThatAreNotToBlame are busy and say so, are a little late, are drained with what waits there, or run scripts of one
 // user that are all wrong.
 func TestPartnersThatAreNotToBlame(t *testing.T) {
 	t.Parallel()
@@ -265,6 +277,23 @@ func TestPartnersThatAreNotToBlame(t *testing.T) {
 			j.pass(protocol.Day)
 			if view := j.view("b"); view.AskedLastReason != "" || *view.QuotesMet != protocol.PPM {
 				t.Errorf("%q, %d ppm", view.AskedLastReason, *view.QuotesMet)
+			}
+		})
+	}
+	for name, how := range map[string]manner{
+		"drained":                         {gives: []protocol.Message{protocol.Status{Seq: 1, State: protocol.Pending, Reason: "draining: disks"}}},
+		"drained, and its status is lost": {gives: []protocol.Message{protocol.QuoteReply{Draining: "draining: disks"}}},
+		"drained since it quoted":         {refuse: "draining: disks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := newJudged(t, map[protocol.SiteName]manner{"b": how, "c": honest})
+			j.submits(30, 2*protocol.Minute)
+			if view := j.view("b"); view.AskedLastReason != "" || view.QuotesMet != nil && *view.QuotesMet != protocol.PPM {
+				t.Errorf("%q, %d ppm", view.AskedLastReason, *view.QuotesMet)
+			}
+			if j.asked["b"] < 30 {
+				t.Errorf("it was asked about %d of 30 jobs", j.asked["b"])
 			}
 		})
 	}
@@ -284,7 +313,7 @@ func TestPartnersThatAreNotToBlame(t *testing.T) {
 // TestDoubtOutlivesARestart: after it the partner is asked last as before.
 func TestDoubtOutlivesARestart(t *testing.T) {
 	t.Parallel()
-	j := newJudged(t, map[protocol.SiteName]manner{"b": {refuse: true}, "c": honest})
+	j := newJudged(t, map[protocol.SiteName]manner{"b": {refuse: "not today"}, "c": honest})
 	j.submits(30, 2*protocol.Minute)
 	before := j.view("b")
 	if before.AskedLastReason == "" {
@@ -304,7 +333,7 @@ func TestDoubtOutlivesARestart(t *testing.T) {
 // TestQualityIsWrittenSeldom: each of 300 jobs in five minutes is refused, and counts.
 func TestQualityIsWrittenSeldom(t *testing.T) {
 	t.Parallel()
-	j := newJudged(t, map[protocol.SiteName]manner{"b": {refuse: true}})
+	j := newJudged(t, map[protocol.SiteName]manner{"b": {refuse: "not today"}})
 	j.written = 0
 	j.submits(300, protocol.Second)
 	if j.written == 0 || j.written > 5+2 { // one a minute, and one when it comes into doubt

@@ -64,7 +64,7 @@ func TestReclaimAfter(t *testing.T) {
 func TestRefusedOffersAreNoReruns(t *testing.T) {
 	t.Parallel()
 	const reruns = 10
-	j := newJudged(t, map[protocol.SiteName]manner{"b": {refuse: true}})
+	j := newJudged(t, map[protocol.SiteName]manner{"b": {refuse: "not today"}})
 	ev := submission(1)
 	ev.Jobs[0].Spec.CPUs, ev.Jobs[0].Spec.Requeue = 2, true
 	j.step(ev)

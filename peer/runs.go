@@ -303,7 +303,7 @@ func (p *Peer) killed(r *localrun.Run, result event.Result, err error) {
 
 // neverStarted ends a run that is proven not to have started.
 func (p *Peer) neverStarted(r *localrun.Run) {
-	tag, why := r.Tag, r.Reason
+	tag, why := r.Tag, cmp.Or(r.Returned, r.Reason) // of its reason the local scheduler may have said something since
 	if g := p.rows.Guests[tag.Job]; r.Cancelled != "" && !g.Fenced {
 		p.inLocalQueue(r, r.Local)
 		p.runEnded(r, localsched.Change{Tag: tag, State: protocol.Cancelled})

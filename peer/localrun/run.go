@@ -86,6 +86,14 @@ func (r *Run) Next(pause bool) event.Op {
 	return nil
 }
 
+// Return says why the run is given back. It is false if that was said already.
+func (r *Run) Return(why string) bool {
+	why = view.Clip(why)
+	changed := r.Returned != why
+	r.Returned = why
+	return changed
+}
+
 // Explain says why the run is where it is. It is false if that was said already.
 func (r *Run) Explain(reason string) bool {
 	reason = view.Clip(reason)

@@ -2,8 +2,10 @@ package partner
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -59,6 +61,13 @@ func (p *Partner) QualityText() string {
 		return p.Row.Quality.String()
 	}
 	return "it keeps its quotes again"
+}
+
+// PlansNone says whether the partner takes no jobs of this site because its operator has said so: then its quotes were good when it gave
+// them, and what it refuses or gives back for a reason like this one does not count against it. What it says may be lost, so that
+// either the reason says it or what it last said of all jobs.
+func (p *Partner) PlansNone(reason string) bool {
+	return p.Draining != "" || strings.HasPrefix(reason, view.Draining)
 }
 
 // FailedAtOnce says whether a job that ended at the partner counts as one that failed as soon as

@@ -34,6 +34,7 @@ type Run struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Seq            uint32            `json:"seq"`                     // of the last status to the origin
 	Acked          uint32            `json:"acked,omitempty"`         // by the origin
 	Reason         string            `json:"reason,omitempty"`
+	Returned       string            `json:"returned,omitempty"`  // why this site does not start it and gives it back; empty: it does not
 	Withdraw       bool              `json:"withdraw,omitempty"`  // it is to leave the local queue, unless it has started
 	Kill           bool              `json:"kill,omitempty"`      // or ended
 	Cancelled      string            `json:"cancelled,omitempty"` // why, of a guest that its account here wants ended; empty: it does not

@@ -32,6 +32,14 @@ func (t *Tables) Confirm(r *localrun.Run) {
 	}
 }
 
+// ReturnRun states why this site does not start a run and gives it back, also where it is shown.
+func (t *Tables) ReturnRun(r *localrun.Run, why string) {
+	if r.Return(why) {
+		t.SaveRun(r.Tag)
+	}
+	t.ExplainRun(r, why)
+}
+
 // ExplainRun states why a run is where it is, also for the job of this origin that it is of.
 func (t *Tables) ExplainRun(r *localrun.Run, reason string) {
 	if !r.Explain(reason) {
