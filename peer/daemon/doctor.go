@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/localqueue"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
+	"github.com/switchyard-hpc/switchyard/peer/store"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -41,7 +42,9 @@ type Finding struct {
 type examination struct {
 	cfg      *config.Config
 	peer     *api.Client
-	up       bool // the peer answers
+	patience time.Duration // until the peer has answered
+	up       bool          // the peer answers
+	hung     bool          // a peer runs that does not answer: it has the database, and the addresses
 	findings []Finding
 }
 
@@ -51,10 +54,13 @@ const littleSpace = 1 << 30
 // dialTimeout bounds the wait for an address that does not answer.
 const dialTimeout = 3 * time.Second
 
+// patience bounds the wait for the answer of the peer, which is there at once if the peer is well.
+const patience = 10 * time.Second
+
 // Examine looks at a site on this machine as far as it can: at its configuration, and through its peer if
 // that runs. It changes nothing.
 func Examine(ctx context.Context, cfg *config.Config, build Build) []Finding {
-	e := &examination{cfg: cfg, peer: api.Dial(string(cfg.Site.Socket))}
+	e := &examination{cfg: cfg, peer: api.Dial(string(cfg.Site.Socket)), patience: patience}
 	e.lookAtPeer(ctx)
 	e.lookAtClock()
 	e.lookAtConfiguration(ctx, build)
@@ -72,10 +78,19 @@ func (e *examination) add(check string, verdict Verdict, what, remedy string) {
 
 // lookAtPeer asks the peer how it is. Its notes name what a job's control group cannot do, and what its clock did.
 func (e *examination) lookAtPeer(ctx context.Context) {
-	info, err := e.peer.Info(ctx)
+	limited, stop := context.WithTimeout(ctx, e.patience)
+	defer stop()
+	info, err := e.peer.Info(limited)
+	if err != nil && ctx.Err() == nil {
+		e.hung = limited.Err() != nil || errors.Is(err, api.ErrSilent) || errors.Is(err, api.ErrUnreachable) && e.databaseInUse()
+	}
 	switch {
-	case errors.Is(err, api.ErrSilent):
-		e.add("peer", Failed, err.Error(), "see its log; restart it if it stays so: running jobs go on meanwhile")
+	case e.hung:
+		what := "it runs and does not answer at " + string(e.cfg.Site.Socket)
+		if limited.Err() == nil {
+			what += ": " + err.Error()
+		}
+		e.add("peer", Failed, what, "see its log; restart it if it stays so: running jobs go on meanwhile. If another peer has the state directory, stop that one")
 		return
 	case errors.Is(err, api.ErrUnreachable):
 		e.add("peer", Warning, "it does not run, or not as this configuration says: "+err.Error(), "start it, and run doctor again: links, plugins and control groups are seen only through it")
@@ -129,7 +144,7 @@ func (e *examination) lookAtConfiguration(ctx context.Context, build Build) {
 // lookAtStore reads the database of a stopped peer, and looks at the disk.
 func (e *examination) lookAtStore() {
 	dir := string(e.cfg.Site.StateDir)
-	if !e.up {
+	if !e.up && !e.hung {
 		e.lookAtDatabase(statedir.Database(dir))
 	}
 	if network, err := localdisk.NetworkFS(dir); err == nil && network != "" {
@@ -150,9 +165,17 @@ func (e *examination) lookAtStore() {
 	}
 }
 
+// databaseInUse reports whether a peer has the database open.
+func (e *examination) databaseInUse() bool {
+	return store.InUse(statedir.Database(string(e.cfg.Site.StateDir)))
+}
+
 func (e *examination) lookAtDatabase(path string) {
-	report, err := VerifyStore(path)
+	report, err := checkStore(path, store.Look)
 	switch {
+	case errors.Is(err, store.ErrLocked):
+		e.add("database", Warning, "a peer has opened it just now", "run doctor again")
+		return
 	case errors.Is(err, fs.ErrNotExist):
 		e.add("database", Warning, "there is none yet", "the first start makes it")
 		return
@@ -168,14 +191,15 @@ func (e *examination) lookAtDatabase(path string) {
 	}
 }
 
-// lookAtListeners connects to the addresses where the running peer listens. Of a stopped one they must be free.
+// lookAtListeners connects to the addresses where the running peer listens. At those of a stopped one nothing else may answer. They are not
+// taken for that, since the peer may start at any moment.
 func (e *examination) lookAtListeners(ctx context.Context) {
 	for _, one := range []struct{ key, address string }{
 		{"[nats] listen", e.cfg.NATS.Listen}, {"[api] listen", e.cfg.API.Listen}, {"[metrics] listen", e.cfg.Metrics.Listen},
 	} {
 		switch err := e.tryListener(ctx, one.address); {
 		case one.address == "":
-		case err != nil && e.up:
+		case err != nil && (e.up || e.hung):
 			e.add("port", Failed, fmt.Sprintf("%s: nothing answers at %s: %v", one.key, one.address, err), "see the peer's log")
 		case err != nil:
 			e.add("port", Failed, fmt.Sprintf("%s: %v", one.key, err), "stop what has the address, or choose another one")
@@ -189,12 +213,18 @@ func (e *examination) tryListener(ctx context.Context, address string) error {
 	switch {
 	case address == "":
 		return nil
-	case e.up:
+	case e.up || e.hung:
 		return dial(ctx, reached(address))
+	case dial(ctx, reached(address)) == nil:
+		return fmt.Errorf("%s is not free: something answers there", address)
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return fmt.Errorf("%s is not free: %w", address, err)
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, "0")) // any port
+	if err != nil {
+		return fmt.Errorf("%s is no address of this machine: %w", host, err)
 	}
 	return listener.Close()
 }

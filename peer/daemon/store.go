@@ -81,9 +81,12 @@ func (d *Daemon) setAside(dir string) error {
 
 // VerifyStore reads a database that no peer has open, and finds all that is wrong with it: with
 // pages, with rows, and between rows. The errors are those of [store.Verify].
-func VerifyStore(path string) (store.Report, error) {
+func VerifyStore(path string) (store.Report, error) { return checkStore(path, store.Verify) }
+
+// checkStore finds what is wrong with a database as read reads it.
+func checkStore(path string, read func(string, func(table string, row store.Row)) (store.Report, error)) (store.Report, error) {
 	var rows node.Checker
-	report, err := store.Verify(path, rows.Add)
+	report, err := read(path, rows.Add)
 	if err != nil {
 		return store.Report{}, err
 	}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	berrors "go.etcd.io/bbolt/errors"
@@ -33,11 +34,21 @@ type TableReport struct {
 // What is wrong with pages and rows is in the report; errors are about the file as such,
 // and wrap [ErrLocked], [ErrForeign], [ErrNewer] or [fs.ErrNotExist].
 func Verify(path string, visit func(table string, row Row)) (Report, error) {
+	return read(path, visit, verify)
+}
+
+// Look reads the store as [Verify] does, but has it locked for moments only, so that a peer which starts meanwhile is not kept from
+// that. Then the error wraps [ErrLocked], and what visit got says nothing.
+func Look(path string, visit func(table string, row Row)) (Report, error) {
+	return read(path, visit, look)
+}
+
+func read(path string, visit func(table string, row Row), how func(*os.File, func(table string, row Row)) (Report, error)) (Report, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return Report{}, fmt.Errorf("store %s: %w", path, err)
 	}
-	report, err := verify(file, visit)
+	report, err := how(file, visit)
 	if err = errors.Join(err, file.Close()); err == nil {
 		return report, nil
 	}
@@ -51,6 +62,47 @@ func verify(file *os.File, visit func(table string, row Row)) (Report, error) {
 	if err := lock(file, time.Millisecond); err != nil {
 		return Report{}, err
 	}
+	return contents(file, visit)
+}
+
+func look(file *os.File, visit func(table string, row Row)) (Report, error) {
+	before, err := unused(file)
+	if err != nil {
+		return Report{}, err
+	}
+	report, readErr := contents(file, visit)
+	after, err := unused(file)
+	if err == nil && (!after.ModTime().Equal(before.ModTime()) || after.Size() != before.Size()) {
+		err = berrors.ErrTimeout // a peer has been there
+	}
+	if err != nil {
+		return Report{}, err
+	}
+	return report, readErr
+}
+
+// InUse reports whether a peer has the store at path open.
+func InUse(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	_, err = unused(file)
+	return errors.Is(err, berrors.ErrTimeout)
+}
+
+// unused says how the file is, which no peer has open.
+func unused(file *os.File) (os.FileInfo, error) {
+	if err := lock(file, time.Millisecond); err != nil {
+		return nil, err
+	}
+	info, err := file.Stat()
+	return info, errors.Join(err, syscall.Flock(int(file.Fd()), syscall.LOCK_UN))
+}
+
+// contents reads the file.
+func contents(file *os.File, visit func(table string, row Row)) (Report, error) {
 	info, err := file.Stat()
 	if err != nil || info.Size() == 0 {
 		return Report{}, err

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"errors"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -88,4 +89,45 @@ func TestVerifyRefuses(t *testing.T) {
 	setFormat(t, path, []byte{0, 0, 0, 0, 0, 0, 0, 9})
 	_, _, err = verified(path)
 	wantError(t, err, store.ErrNewer, "format 9")
+}
+
+// TestLookKeepsNoPeerOut: a peer starts while its store is looked at, and what was read then does not count.
+func TestLookKeepsNoPeerOut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "peer.db")
+	want := varied(t, path)
+	rows := 0
+	if report, err := store.Look(path, func(string, store.Row) { rows++ }); err != nil || rows != len(want) || len(report.Damage) != 0 || store.InUse(path) {
+		t.Fatalf("%d rows of %d: %+v, %v; in use: %t", rows, len(want), report, err, store.InUse(path))
+	}
+	var peer *store.Store
+	_, err := store.Look(path, func(string, store.Row) {
+		if peer == nil {
+			var err error
+			if peer, err = store.Open(path, store.Options{AllowNetworkFS: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if !errors.Is(err, store.ErrLocked) || !store.InUse(path) {
+		t.Errorf("of a store that a peer has opened meanwhile: %v; in use: %t", err, store.InUse(path))
+	}
+	if err = peer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	peer = nil
+	if _, err = store.Look(path, func(string, store.Row) {
+		if peer != nil {
+			return
+		}
+		var err error
+		if peer, err = store.Open(path, store.Options{AllowNetworkFS: true}); err != nil {
+			t.Fatal(err)
+		}
+		if err = errors.Join(peer.Commit(t.Context(), []store.Put{{Table: "job", Key: "1", Value: []byte("x")}}), peer.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}); !errors.Is(err, store.ErrLocked) {
+		t.Errorf("of a store that a peer has changed meanwhile: %v", err)
+	}
 }
