@@ -98,7 +98,7 @@ func New(id Identity) *Metrics {
 			"Difference of the run time of completed jobs of this origin from that of the quote by which they were placed; the direction is longer or shorter.",
 			errorBuckets(), "site", "direction"),
 		requests:  counters("api_requests_total", "Requests to the API, by the way they came (socket or network), and by result: done, or the code of the refusal.", "way", "result"),
-		auditLost: counter("audit_lost_entries_total", "Entries of the audit log that could not be written."),
+		auditLost: counter("audit_lost_entries_total", "Entries of the audit log that could not be written, or came faster than they were."),
 	}
 	m.registry.MustRegister(
 		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.dropped, m.mails, m.notices,

@@ -26,7 +26,14 @@ type noted struct {
 	http.ResponseWriter
 
 	body   bytes.Buffer // its beginning; of submissions nothing
+	done   func()       // records that it was carried out
 	answer any          // nil: it was refused
+}
+
+// answered records what the caller is about to be answered. Nothing is answered before it is in the log.
+func (n *noted) answered(answer any) {
+	n.answer = answer
+	n.done()
 }
 
 // note takes note of a request as it is handled; nil: it changes nothing.
@@ -70,9 +77,6 @@ func (b *notedBody) Read(p []byte) (int, error) {
 // logged, too, if it changes something. What a visitor is denied who has not signed in is counted only: the entry would
 // be without a name, and visits of strangers could push out all others.
 func (s *server) record(n *noted, r *http.Request, who caller, err error) {
-	if n != nil && n.answer != nil {
-		err = nil // what was asked for is done, also if the caller has gone
-	}
 	way := audit.Socket
 	if who.remote() {
 		way = audit.Network

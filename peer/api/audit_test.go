@@ -42,6 +42,11 @@ func openAudited(t *testing.T, node api.Node, change func(*api.Config)) *audited
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { // once the server has stopped
+		if err := log.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	a.site = open(t, node, func(c *api.Config) {
 		c.Audit = log
 		c.Answered = func(way audit.Way, result string) {

@@ -73,7 +73,7 @@ func status(code view.RefusalCode) int {
 // reply writes a value as JSON.
 func reply(w http.ResponseWriter, code int, value any) error {
 	if noted, ok := w.(*noted); ok {
-		noted.answer = value
+		noted.answered(value)
 	}
 	data, err := json.Marshal(value)
 	if err != nil {

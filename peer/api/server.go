@@ -301,10 +301,15 @@ func (s *server) answer(route route) http.HandlerFunc {
 		who, err := callerOf(r.Context())
 		if err == nil {
 			noted := s.note(route, w, r)
+			if noted != nil {
+				noted.done = func() { s.record(noted, r, who, nil) }
+			}
 			if err = who.check(route); err == nil {
 				err = route.handle(noted.writer(w), r, who)
 			}
-			s.record(noted, r, who, err)
+			if noted == nil || noted.answer == nil {
+				s.record(noted, r, who, err)
+			}
 		} else {
 			s.count(audit.Socket, resultOf(err))
 			w.Header().Set("Connection", "close") // the next request would get the same answer

@@ -1,19 +1,24 @@
 package audit
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/internal/testlog"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -23,8 +28,8 @@ type kept struct {
 	*Log
 
 	path string
-	said bytes.Buffer
-	lost int
+	said testlog.Buffer
+	lost atomic.Int32
 }
 
 func openLog(t *testing.T, maxSize int64, files int) *kept {
@@ -33,7 +38,7 @@ func openLog(t *testing.T, maxSize int64, files int) *kept {
 	var err error
 	k.Log, err = Open(Config{
 		Path: k.path, MaxSize: maxSize, Files: files,
-		Log: slog.New(slog.NewTextHandler(&k.said, nil)), Lost: func() { k.lost++ },
+		Log: slog.New(slog.NewTextHandler(&k.said, nil)), Lost: func() { k.lost.Add(1) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -105,24 +110,22 @@ func TestFailedWritesAreCountedAndSaid(t *testing.T) {
 	k := openLog(t, 1<<20, 2)
 	k.Write(numbered(1))
 	for range 2 {
-		k.mu.Lock()
 		broken, err := os.Open(k.path) // cannot be written
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = k.file.Close()
-		k.file = broken
-		k.mu.Unlock()
+		_ = k.to.close()
+		k.to.now = broken
 		k.Write(numbered(2))
 	}
-	if k.lost != 2 || strings.Count(k.said.String(), "audit_write_failed") != 1 {
-		t.Errorf("%d entries lost; said %s", k.lost, &k.said)
+	if k.lost.Load() != 2 || strings.Count(k.said.String(), "audit_write_failed") != 1 {
+		t.Errorf("%d entries lost; said %s", k.lost.Load(), &k.said)
 	}
 	k.Write(numbered(3))
 	if !strings.Contains(k.said.String(), "audit_write_resumed") || !strings.Contains(k.said.String(), "lost_entries=2") {
 		t.Errorf("said %s", &k.said)
 	}
-	if all := entries(t, k.path); len(all) != 2 || all[1].Action != "3" {
+	if all := entries(t, k.path); len(all) != 3 || all[1].Action != "entries-lost" || !strings.HasPrefix(all[1].Reason, "2 could not be written") || all[2].Action != "3" {
 		t.Errorf("the file has %v", all)
 	}
 }
@@ -153,10 +156,105 @@ func TestTornLine(t *testing.T) {
 
 func TestPathOfNoFile(t *testing.T) {
 	t.Parallel()
-	for _, path := range []string{"/dev/null", t.TempDir(), filepath.Join(t.TempDir(), "missing", "audit.jsonl")} {
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(t.TempDir(), "file"), link); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/dev/null", link, t.TempDir(), filepath.Join(t.TempDir(), "missing", "audit.jsonl")} {
 		if _, err := Open(Config{Path: path}); err == nil {
 			t.Errorf("%s is used as an audit log", path)
+		} else if path == link && !strings.Contains(err.Error(), "is a symbolic link") {
+			t.Error(err)
 		}
+	}
+}
+
+// Other accounts must not read the file, whoever has made it.
+func TestModeOfFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "audit.jsonl")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(Config{Path: path, MaxSize: 1 << 20, Files: 1, Log: slog.New(slog.DiscardHandler), Lost: func() {}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has mode %v, %v", info.Mode(), err)
+	}
+}
+
+// A file that cannot be set aside, or that was moved away and has no follower, goes on, and says so once.
+func TestFileThatCannotBeSetAside(t *testing.T) {
+	t.Parallel()
+	k := openLog(t, 10, 2)
+	if err := os.MkdirAll(filepath.Join(k.path+".1", "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		k.Write(numbered(n))
+	}
+	all := entries(t, k.path)
+	if len(all) != 4 || all[1].Action != "1" || all[2].Action != "rotation-failed" || all[3].Action != "2" || strings.Count(k.said.String(), "audit_rotation_failed") != 1 {
+		t.Errorf("the file has %+v; said %s", all, &k.said)
+	}
+	moved := openLog(t, 1<<20, 2)
+	if err := errors.Join(os.Rename(moved.path, moved.path+".old"), os.Mkdir(moved.path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	moved.Write(numbered(1))
+	if all = entries(t, moved.path+".old"); len(all) != 2 || all[0].Action != "1" || moved.lost.Load() != 0 {
+		t.Errorf("the file that was moved away has %+v", all)
+	}
+}
+
+// A slow disk holds up those who wait for their entries, and no others: what finds no room is counted, and said in the file. Close writes
+// what waits.
+func TestSlowDisk(t *testing.T) {
+	t.Parallel()
+	k := openLog(t, 1<<30, 2)
+	reader, slow, err := os.Pipe() // holds some entries, and then none until it is read
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err = errors.Join(k.to.close(), os.Remove(k.path)); err != nil {
+		t.Fatal(err)
+	}
+	k.to.now, k.to.rotateAfter = slow, time.Now().Add(time.Hour) // the path is not looked at meanwhile
+	const added = 10 * maxWaiting
+	for n := range added {
+		k.Add(numbered(n))
+	}
+	lost := int(k.lost.Load())
+	if lost == 0 || lost > added-maxWaiting {
+		t.Errorf("%d of %d entries are lost", lost, added)
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- k.Close() }()
+	count := 0
+	var last Entry
+	said := ""
+	for lines := bufio.NewScanner(reader); lines.Scan(); {
+		if err = json.Unmarshal(lines.Bytes(), &last); err != nil {
+			t.Fatal(err)
+		}
+		if last.Action == "entries-lost" {
+			said = last.Reason
+			continue
+		}
+		count++
+	}
+	if err = <-closed; err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf("0 could not be written, and %d came faster than they were written", lost); count != added-lost || said != want {
+		t.Errorf("%d entries are written and %d lost of %d; said %q", count, lost, added, said)
+	}
+	k.Write(numbered(1))
+	if int(k.lost.Load()) != lost+1 {
+		t.Error("an entry after the end is not counted as lost")
 	}
 }
 

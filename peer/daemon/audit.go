@@ -61,6 +61,6 @@ type observer struct {
 func (o observer) Count(f event.LogEvent) {
 	o.Metrics.Count(f)
 	if e, ok := audit.OfEvent(f); ok {
-		o.audit.Write(e)
+		o.audit.Add(e) // what happens to jobs does not wait for the disk
 	}
 }
