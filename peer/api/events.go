@@ -37,7 +37,6 @@ const (
 	tokenPause   = time.Second      // between looks at the token of a caller over TCP
 	quietTime    = 15 * time.Second // after which the caller hears how far the stream is
 	eventTime    = 30 * time.Second // for a piece to be taken
-	lastTime     = time.Second      // for the end of a stream
 )
 
 // eventFilter says which events a caller gets.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,7 +75,7 @@ func (f *follower) until(t *testing.T, text string) (lines []string) {
 // eventful runs a server with a stream of events, of which it keeps a few.
 func eventful(t *testing.T, node api.Node, change func(*api.Config)) (*site, *eventstream.Stream) {
 	t.Helper()
-	stream := eventstream.New(7, 32)
+	stream := eventstream.New(7, 32, 1<<20)
 	return open(t, node, func(cfg *api.Config) {
 		cfg.Events = stream
 		if change != nil {
@@ -191,6 +192,48 @@ func TestEventsResume(t *testing.T) {
 		if codeOf(err) != view.BadRequest {
 			t.Errorf("%s: an invalid ID: %v", name, err)
 		}
+	}
+}
+
+// A stream ends when its user is let in no more, although the token is good.
+func TestEventsEndWithTheirUser(t *testing.T) {
+	t.Parallel()
+	var guests atomic.Bool
+	s, _ := eventful(t, &peerFake{}, func(cfg *api.Config) {
+		cfg.Network.Guests = func(account string) bool { return account == "ann" && guests.Load() }
+	})
+	anns := follow(t, s.as(t, s.token(t, "ann", accesstokens.Read)), api.Following{})
+	guests.Store(true)
+	if err := <-anns.ended; codeOf(err) != view.Denied || !strings.Contains(err.Error(), "runs jobs of partners' users") {
+		t.Errorf("of an account that runs guests now: %v", err)
+	}
+}
+
+// A gap is said again to a client that comes back with the ID of the beginning: the connection may have broken before the gap.
+func TestGapOutlivesItsConnection(t *testing.T) {
+	t.Parallel()
+	s, _ := eventful(t, &peerFake{}, nil)
+	cut := errors.New("cut")
+	begun := ""
+	for _, after := range []string{"5-3", "7-99", "7-99"} {
+		if begun != "" {
+			after = begun
+		}
+		err := s.local.Events(t.Context(), api.Following{After: after}, func(e api.Event) error {
+			if begun = e.ID; e.Begin == nil {
+				t.Errorf("begins with %+v", e)
+			}
+			return cut
+		})
+		if !errors.Is(err, cut) {
+			t.Fatal(err)
+		}
+		f := follow(t, s.local, api.Following{After: begun})
+		if e := f.next(t); e.Gap == nil {
+			t.Errorf("after %s, from the beginning of which the ID is %s: %+v", after, begun, e)
+		}
+		f.stop()
+		<-f.ended
 	}
 }
 

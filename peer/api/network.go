@@ -19,6 +19,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/audit"
 	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Network is what the API over TCP needs. User and Ready may be left out.
@@ -273,14 +274,8 @@ func (p *port) callerOf(r *http.Request) (caller, *turnedAway) {
 
 // callerWith is who makes the request with a pass that is good.
 func (p *port) callerWith(r *http.Request, shown *pass, now time.Time) (caller, *turnedAway) {
-	user, err := p.enter(r, shown.user, now)
+	user, err := p.enter(r, shown, now)
 	uid := int(user.UID)
-	if err == nil && p.Network.givesNone(shown.user, uid) {
-		err = refuse(view.Denied, "the account %s runs jobs of partners' users, and so has no access over TCP", shown.user)
-	}
-	if err == nil && shown.uid != nil && uid != *shown.uid {
-		err = refuse(view.Denied, "the token was made for another user of the name %s", shown.user)
-	}
 	switch {
 	case errors.Is(err, errTooFast):
 		return caller{}, tooFast("more than %d requests per second of %s; try again in a second, or ask the site to raise [api] max_request_rate", p.Network.Rate, shown.user)
@@ -288,39 +283,71 @@ func (p *port) callerWith(r *http.Request, shown *pass, now time.Time) (caller, 
 		why := refusalOf(err)
 		return caller{}, &turnedAway{status: status(why.Code), why: why}
 	}
+	lasting := *shown
+	lasting.still = func(now protocol.Instant) error {
+		if err := shown.still(now); err != nil {
+			return err
+		}
+		if _, err := p.userOf(r.Context(), shown, now.Time()); err != nil && refusalOf(err).Code == view.Denied {
+			return err
+		}
+		return nil // also if the machine does not answer who the user is
+	}
 	return caller{
 		user: shown.user, uid: uid, admin: managesPeer(uid) && shown.scopes.Has(accesstokens.Operate),
-		pass: shown, from: r.RemoteAddr, home: user.Home, shell: user.Shell,
+		pass: &lasting, from: r.RemoteAddr, home: user.Home, shell: user.Shell,
 	}, nil
 }
 
 var errTooFast = errors.New("too many requests")
 
 // enter counts a request of a user, and looks the user up.
-func (p *port) enter(r *http.Request, name string, now time.Time) (entry passwd.Entry, err error) {
+func (p *port) enter(r *http.Request, shown *pass, now time.Time) (entry passwd.Entry, err error) {
+	if !p.remoteUser(shown.user).pace.AllowN(now, 1) {
+		return entry, errTooFast
+	}
+	if entry, err = p.userOf(r.Context(), shown, now); err != nil {
+		return entry, err
+	}
+	if conn, _ := r.Context().Value(strangerKey{}).(*stranger); conn != nil {
+		err = conn.knownAs(p, int(entry.UID))
+	}
+	return entry, err
+}
+
+func (p *port) remoteUser(name string) *remoteUser {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	user := p.users[name]
 	if user == nil {
 		perSecond := p.Network.Rate
 		user = &remoteUser{pace: rate.NewLimiter(rate.Limit(perSecond), burstSeconds*perSecond)}
 		p.users[name] = user
 	}
-	known := now.Before(user.until)
+	return user
+}
+
+// userOf is the user of a pass, looked up now or some time ago. The error says why this one is not let in.
+func (p *port) userOf(ctx context.Context, shown *pass, now time.Time) (entry passwd.Entry, err error) {
+	user := p.remoteUser(shown.user)
+	p.mu.Lock()
 	entry = user.entry
+	known := now.Before(user.until)
 	p.mu.Unlock()
-	if !user.pace.AllowN(now, 1) {
-		return entry, errTooFast
-	}
 	if !known {
-		if entry, err = p.Network.User(r.Context(), name); err != nil {
+		if entry, err = p.Network.User(ctx, shown.user); err != nil {
 			return entry, err
 		}
 		p.mu.Lock()
 		user.entry, user.until = entry, now.Add(userKnownFor)
 		p.mu.Unlock()
 	}
-	if conn, _ := r.Context().Value(strangerKey{}).(*stranger); conn != nil {
-		err = conn.knownAs(p, int(entry.UID))
+	uid := int(entry.UID)
+	switch {
+	case p.Network.givesNone(shown.user, uid):
+		err = refuse(view.Denied, "the account %s runs jobs of partners' users, and so has no access over TCP", shown.user)
+	case shown.uid != nil && uid != *shown.uid:
+		err = refuse(view.Denied, "the token was made for another user of the name %s", shown.user)
 	}
 	return entry, err
 }

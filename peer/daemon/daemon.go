@@ -86,15 +86,19 @@ type Daemon struct {
 	failed      chan struct{}  // gets one for each part that ended by itself
 }
 
-// keptEvents is how many events are kept for those who follow them: more than a few full batches bring, some 20 MB.
-const keptEvents = 16384
+// How many events are kept for those who follow them, more than a few full batches bring, and how many bytes of them, at most: those with
+// the quotes of a large round have some 100 KB.
+const (
+	keptEvents     = 16384
+	keptEventBytes = 64 << 20
+)
 
 // New makes a daemon. Nothing runs yet, and nothing was looked at.
 func New(options Options) *Daemon {
 	d := &Daemon{
 		cfg: options.Config, options: options, ready: make(chan struct{}),
 		failed: make(chan struct{}, 8), plugins: newPluginSet(),
-		events: eventstream.New(protocol.InstantOf(time.Now()), keptEvents),
+		events: eventstream.New(protocol.InstantOf(time.Now()), keptEvents, keptEventBytes),
 	}
 	d.active.Store(d.cfg)
 	d.level.Set(levelOf(d.cfg.Log))

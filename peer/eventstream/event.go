@@ -48,7 +48,8 @@ type Event struct {
 	Kind Kind
 	Of   *view.Traits // the job that the event is about; nil: of none
 
-	body any
+	size int // in the stream
+	body any // nil once there is the text
 	once sync.Once
 	text []byte
 	err  error
@@ -56,7 +57,10 @@ type Event struct {
 
 // JSON is what the event says.
 func (e *Event) JSON() ([]byte, error) {
-	e.once.Do(func() { e.text, e.err = json.Marshal(e.body) })
+	e.once.Do(func() {
+		e.text, e.err = json.Marshal(e.body)
+		e.body = nil
+	})
 	return e.text, e.err
 }
 

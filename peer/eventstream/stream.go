@@ -13,15 +13,19 @@ type Stream struct {
 
 	mu        sync.Mutex
 	ring      []*Event // by number
+	first     uint64   // the number of the oldest event that is kept, or of the next one
 	next      uint64   // the number of the next event
+	bytes     int      // of the events that are kept
+	most      int      // of bytes
 	followed  bool     // somebody follows, or has
 	followers int
 	waiting   chan struct{} // closed by the next event; nil: no follower waits
 }
 
-// New makes a stream that keeps the given number of events. It begins at an instant at which none before it began.
-func New(begins protocol.Instant, keep int) *Stream {
-	return &Stream{life: begins, ring: make([]*Event, keep), next: 1}
+// New makes a stream that keeps the last events: the given number of them, or fewer if they would have more bytes than given, but at least
+// one. It begins at an instant at which none before it began.
+func New(begins protocol.Instant, keep, bytes int) *Stream {
+	return &Stream{life: begins, ring: make([]*Event, keep), first: 1, next: 1, most: bytes}
 }
 
 // Followed reports whether anybody follows, or has followed. Until then events are not kept.
@@ -41,28 +45,35 @@ func (s *Stream) Followers() int {
 	return s.followers
 }
 
+// overhead is what an event takes in memory besides its text, about, in bytes.
+const overhead = 256
+
 // Publish adds an event. It does not wait for followers.
 func (s *Stream) Publish(e *Event) {
+	size := overhead
+	if s.Followed() {
+		text, _ := e.JSON() // the error is kept for those who read it
+		size += len(text)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.followed {
 		return
 	}
-	e.ID = ID{s.life, s.next}
+	for s.first < s.next && (s.next-s.first == uint64(len(s.ring)) || s.bytes+size > s.most) {
+		oldest := &s.ring[s.first%uint64(len(s.ring))]
+		s.bytes -= (*oldest).size
+		*oldest = nil
+		s.first++
+	}
+	e.ID, e.size = ID{s.life, s.next}, size
 	s.ring[s.next%uint64(len(s.ring))] = e
+	s.bytes += size
 	s.next++
 	if s.waiting != nil {
 		close(s.waiting)
 		s.waiting = nil
 	}
-}
-
-// oldest is the number of the oldest event that is kept, or of the next one. The lock is held.
-func (s *Stream) oldest() uint64 {
-	if kept := uint64(len(s.ring)); s.next > kept {
-		return s.next - kept
-	}
-	return 1
 }
 
 // Gap says that events are not kept any more that a follower has not read.
@@ -77,6 +88,7 @@ var ErrSlow = errors.New("events come faster than they are read")
 type Follower struct {
 	stream *Stream
 	next   uint64
+	after  ID   // where it began, if there is a gap since
 	gap    *Gap // not returned yet
 	behind bool // since a gap
 }
@@ -91,7 +103,7 @@ func (s *Stream) Follow(after *ID) *Follower {
 	switch {
 	case after == nil:
 	case after.Life != s.life || after.N >= s.next:
-		f.next, f.gap = s.oldest(), &Gap{}
+		f.next, f.gap, f.after = s.first, &Gap{}, *after
 	default:
 		f.next = after.N + 1
 	}
@@ -105,8 +117,14 @@ func (f *Follower) Close() {
 	f.stream.followers--
 }
 
-// Place is the ID of the last event before those that are not read yet.
-func (f *Follower) Place() ID { return ID{f.stream.life, f.next - 1} }
+// Place is the ID of the last event before those that are not read yet, or of one after which a gap follows again, if there is a gap
+// that is not read yet.
+func (f *Follower) Place() ID {
+	if f.gap != nil {
+		return f.after
+	}
+	return ID{f.stream.life, f.next - 1}
+}
 
 // Take reads up to most events, and says what is missing before them; nil: nothing is. It does not wait. The error is [ErrSlow]
 // if there is a gap once more before the events after the last one have all been read.
@@ -115,7 +133,7 @@ func (f *Follower) Take(most int) (events []*Event, gap *Gap, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gap, f.gap = f.gap, nil
-	if oldest := s.oldest(); f.next < oldest {
+	if oldest := s.first; f.next < oldest {
 		if f.behind {
 			return nil, nil, ErrSlow
 		}

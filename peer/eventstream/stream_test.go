@@ -2,10 +2,12 @@ package eventstream_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/eventstream"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -17,7 +19,7 @@ func TestNothingIsLostInSilence(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		keep := rapid.IntRange(1, 8).Draw(t, "keep")
-		s := eventstream.New(5, keep)
+		s := eventstream.New(5, keep, 1<<20)
 		f := s.Follow(nil)
 		defer f.Close()
 		published, place := 0, uint64(0)
@@ -62,7 +64,7 @@ func TestNothingIsLostInSilence(t *testing.T) {
 
 func TestFollowing(t *testing.T) {
 	t.Parallel()
-	s := eventstream.New(5, 4)
+	s := eventstream.New(5, 4, 1<<20)
 	s.Publish(site())
 	if s.Followed() || (*eventstream.Stream)(nil).Followed() {
 		t.Error("followed by nobody")
@@ -98,10 +100,40 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
+// TestBytes: however large the events are, those that are kept have no more bytes than that, but for the latest one.
+func TestBytes(t *testing.T) {
+	t.Parallel()
+	const most = 100_000
+	s := eventstream.New(5, 1000, most)
+	s.Follow(nil).Close()
+	rapid.Check(t, func(t *rapid.T) {
+		first := s.Follow(nil)
+		defer first.Close()
+		for range 50 {
+			size := rapid.SampledFrom([]int{10, 1000, 30_000, 2 * most}).Draw(t, "size")
+			s.Publish(eventstream.Logged(&event.LogEvent{Text: strings.Repeat("x", size)}, nil))
+			f := s.Follow(&eventstream.ID{})
+			events, _, err := f.Take(1000)
+			f.Close()
+			if err != nil || len(events) == 0 {
+				t.Fatalf("%d events, %v", len(events), err)
+			}
+			bytes := 0
+			for _, e := range events {
+				text, _ := e.JSON()
+				bytes += len(text)
+			}
+			if bytes > most && len(events) > 1 {
+				t.Fatalf("%d events with %d bytes are kept", len(events), bytes)
+			}
+		}
+	})
+}
+
 // Whoever is overtaken again before having caught up is too slow.
 func TestSlow(t *testing.T) {
 	t.Parallel()
-	s := eventstream.New(5, 4)
+	s := eventstream.New(5, 4, 1<<20)
 	f := s.Follow(nil)
 	defer f.Close()
 	overtake := func() {

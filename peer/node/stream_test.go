@@ -143,7 +143,7 @@ func TestChangesArePublished(t *testing.T) {
 			[]row.Record{guest(row.GuestAccepted), run(row.RunRunning)}, [][]row.Record{{run(row.RunRunning)}, {run(row.RunEnded)}}, []string{`RUNNING→FAILED at "north"`},
 		},
 	} {
-		stream := eventstream.New(1, 100)
+		stream := eventstream.New(1, 100, 1<<20)
 		f := stream.Follow(nil)
 		accepted, _ := guest(row.GuestAccepted).Row.(row.Guest)
 		n := changes{origin: "north", stream: stream, store: guestStore{rows: map[string]row.Row{row.JobKey(seventh): accepted}}}
