@@ -112,7 +112,7 @@ func (c *Capacity) lacksMemory(r *Request) string {
 
 // ProtocolVersion is the version of the peer messages and sessions that this code
 // speaks.
-const ProtocolVersion = 7
+const ProtocolVersion = 8
 
 // Card is a site card: what a site tells each partner about itself on
 // connecting. It is signed by the site's key.

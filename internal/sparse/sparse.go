@@ -18,28 +18,41 @@ type File interface {
 }
 
 // Append writes data at the end of a file that has size bytes, leaving out whole blocks of
-// zeros, and returns its new size.
+// zeros, and returns its new size. Data without such blocks is one write.
 func Append(f File, size int64, data []byte) (int64, error) {
 	end := size + int64(len(data))
-	hole := false
-	for len(data) > 0 {
-		n := min(block-int(size%block), len(data))
-		piece := data[:n]
-		hole = n == block && len(bytes.TrimLeft(piece, "\x00")) == 0
-		if !hole {
-			if _, err := f.WriteAt(piece, size); err != nil {
+	written := 0 // data before it is in the file, or a hole there
+	flush := func(to int) error {
+		if written == to {
+			return nil
+		}
+		_, err := f.WriteAt(data[written:to], size+int64(written))
+		return err
+	}
+	for at := 0; at < len(data); {
+		n := min(block-int((size+int64(at))%block), len(data)-at)
+		if n == block && isZero(data[at:at+n]) {
+			if err := flush(at); err != nil {
 				return 0, err
 			}
+			written = at + n
 		}
-		size, data = size+int64(n), data[n:]
+		at += n
 	}
-	if hole { // nothing was written where the file is to end
+	if written == len(data) && written > 0 { // nothing was written where the file is to end
 		if err := f.Truncate(end); err != nil {
 			return 0, err
 		}
+		return end, nil
+	}
+	if err := flush(len(data)); err != nil {
+		return 0, err
 	}
 	return end, nil
 }
+
+// isZero says whether a block has only zeros: it begins with one, and each byte is as the one before.
+func isZero(data []byte) bool { return data[0] == 0 && bytes.Equal(data[1:], data[:len(data)-1]) }
 
 // Copy appends all of r to an empty file.
 func Copy(f File, r io.Reader) error {

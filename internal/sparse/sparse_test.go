@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/switchyard-hpc/switchyard/internal/sparse"
 )
 
@@ -58,4 +60,56 @@ func TestCopy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// counted counts the writes to a file.
+type counted struct {
+	*os.File
+	writes int
+}
+
+func (c *counted) WriteAt(data []byte, at int64) (int, error) {
+	c.writes++
+	return c.File.WriteAt(data, at)
+}
+
+// TestAppend appends pieces of text and zeros. The file is what was appended, and each run of data is one write, from the end of a
+// hole to the begin of the next one.
+func TestAppend(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		file, err := os.CreateTemp(dir, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &counted{File: file}
+		defer func() {
+			_ = f.Close()
+			_ = os.Remove(f.Name())
+		}()
+		var want []byte
+		size := int64(0)
+		for range rapid.IntRange(1, 4).Draw(t, "pieces") {
+			var piece []byte
+			runs := rapid.IntRange(1, 5).Draw(t, "runs")
+			for range runs {
+				fill := rapid.SampledFrom([]byte{0, 'x'}).Draw(t, "fill")
+				piece = append(piece, bytes.Repeat([]byte{fill}, rapid.IntRange(0, 3*4096).Draw(t, "length"))...)
+			}
+			f.writes = 0
+			if size, err = sparse.Append(f, size, piece); err != nil {
+				t.Fatal(err)
+			}
+			if want = append(want, piece...); size != int64(len(want)) {
+				t.Fatalf("size %d, want %d", size, len(want))
+			}
+			if f.writes > (runs+1)/2+1 { // zeros at both ends may fill no block
+				t.Fatalf("%d writes of %d runs", f.writes, runs)
+			}
+		}
+		if got, err := os.ReadFile(f.Name()); err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("%v; %d bytes, want %d", err, len(got), len(want))
+		}
+	})
 }

@@ -15,6 +15,8 @@ import (
 const (
 	// spaceEvery is after how many chunks the free space is looked at again: 16 MiB.
 	spaceEvery = 64
+	// hashAhead is how many chunks may wait to be hashed.
+	hashAhead = 8
 )
 
 // fetchRest brings what is missing of a file at a partner into its part, chunk by chunk, and
@@ -60,6 +62,8 @@ func (n *Node) fetchAll(
 	asked := part.Size() // chunks up to here have been asked for
 	ahead := newWindow(n.ahead)
 	defer ahead.close()
+	hashing := hashInOrder(sum)
+	defer hashing.end()
 	var under []<-chan chunk // chunks under way, in the order of the file
 	for count := 0; ; count++ {
 		if count%spaceEvery == 0 {
@@ -82,12 +86,37 @@ func (n *Node) fetchAll(
 		}
 		progressed(ctx)
 		ahead.arrived(arrived.took)
-		sum.Write(arrived.data)
+		hashing.chunks <- arrived.data
 		if err := part.Append(arrived.data); err != nil {
 			return err
 		}
 		n.transfers.note(op.Tag.Job, file, part.Size())
 	}
+}
+
+// hashing hashes chunks in their order while they are written, which takes as long on a fast link.
+type hashing struct {
+	chunks chan<- []byte
+	done   chan struct{}
+}
+
+// hashInOrder hashes what is sent to chunks until [hashing.end]. The hash is not to be used before that.
+func hashInOrder(sum hash.Hash) hashing {
+	chunks := make(chan []byte, hashAhead)
+	h := hashing{chunks: chunks, done: make(chan struct{})}
+	go func() {
+		defer close(h.done)
+		for data := range chunks {
+			sum.Write(data)
+		}
+	}()
+	return h
+}
+
+// end returns when all chunks are hashed.
+func (h hashing) end() {
+	close(h.chunks)
+	<-h.done
 }
 
 // spaceFor says why a number of bytes may not be written now: the last of the disk is for the store.

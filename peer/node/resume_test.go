@@ -55,7 +55,8 @@ func TestCollectGoesOn(t *testing.T) {
 			t.Errorf("%d bytes were delivered, and %d parts stay", len(surroundings.files["/u/5"]), len(surroundings.parts))
 		}
 		// What is under way when a chunk fails is lost, which may be what came between three failures.
-		if most := len(data) + tries*2*(every-1)*node.MaxChunk; fetched > most || tries < 10 {
+		// The window begins with eight chunks and grows by three with each that comes.
+		if most := len(data) + tries*(8+4*(every-1))*node.MaxChunk; fetched > most || tries < 10 {
 			t.Errorf("%d bytes were fetched in %d tries, want at most %d", fetched, tries, most)
 		}
 	})
@@ -161,6 +162,33 @@ func TestSlowButSteadyResultIsNotGivenUp(t *testing.T) {
 		})
 		time.Sleep(time.Hour)
 		synctest.Wait()
+		if got := answers(core); len(got) != 1 || got[0].Err != nil {
+			t.Errorf("%+v", got)
+		}
+		_ = r.end()
+	})
+}
+
+// TestWindowGrowsFourfold brings a file over a long way: 8, 32 and 128 chunks in three round trips.
+func TestWindowGrowsFourfold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const way = 100 * time.Millisecond
+		data := bytes.Repeat([]byte("0123456789abcdef"), node.MaxChunk/16*(8+32+128))
+		core := caller(collecting(1, "far", "ann", described(protocol.Stdout, data)))
+		begun := time.Now()
+		r := startWith(t, core, func(o *outside) {
+			o.fetch = func(_ protocol.Stream, offset int64, size int) ([]byte, error) {
+				time.Sleep(way)
+				return data[offset : offset+int64(size)], nil
+			}
+		})
+		for len(answers(core)) == 0 && time.Since(begun) < time.Minute {
+			time.Sleep(time.Millisecond)
+			synctest.Wait()
+		}
+		if took := time.Since(begun); took < 3*way || took >= 4*way {
+			t.Errorf("it took %v, want three times %v", took, way)
+		}
 		if got := answers(core); len(got) != 1 || got[0].Err != nil {
 			t.Errorf("%+v", got)
 		}

@@ -349,11 +349,12 @@ func (w wan) pass(lane *lane, from, to net.Conn) {
 	}
 	window := newWindow(w.window)
 	way, acks := make(chan late, 1<<16), make(chan ack, 1<<16)
+	buffers := sync.Pool{New: func() any { return new([64 << 10]byte) }} // the link is not what is measured
 	go func() {
 		defer close(way)
 		for {
-			data := make([]byte, 64<<10)
-			n, err := from.Read(data)
+			data, _ := buffers.Get().(*[64 << 10]byte)
+			n, err := from.Read(data[:])
 			if n > 0 {
 				window.take(n)
 				way <- late{due: lane.leaves(n).Add(w.oneWay), data: data[:n]}
@@ -376,6 +377,7 @@ func (w wan) pass(lane *lane, from, to net.Conn) {
 			break
 		}
 		acks <- ack{piece.due.Add(w.oneWay), len(piece.data)}
+		buffers.Put((*[64 << 10]byte)(piece.data[:64<<10]))
 	}
 	close(acks)
 	_ = to.Close()

@@ -18,7 +18,6 @@ const (
 	EphemeralSize = 32
 	NonceSize     = 16
 	SignatureSize = 64
-	hashSize      = 32
 )
 
 // EncodeHello checks and encodes a hello, which is then signed.
@@ -63,7 +62,7 @@ func EncodeFetchReply(r *FetchReply) ([]byte, error) {
 	return encodeChecked("fetch reply", MaxChunk+MaxNotice, r, checkFetchReply)
 }
 
-// DecodeFetchReply reads a piece of a file and checks its form, not its sum.
+// DecodeFetchReply reads a piece of a file and checks its form.
 func DecodeFetchReply(data []byte) (*FetchReply, error) {
 	r := new(FetchReply)
 	return r, decodeChecked("fetch reply", MaxChunk+MaxNotice, data, r, checkFetchReply)
@@ -125,17 +124,11 @@ func checkFetchRequest(r *FetchRequest) error {
 }
 
 func checkFetchReply(r *FetchReply) error {
-	if err := wire.First(
+	return wire.First(
 		wire.Present("id", r.GetId() != 0),
 		wire.AtMost("data", len(r.GetData()), MaxChunk),
 		wire.Text("error", r.GetError(), MaxReason),
-	); err != nil {
-		return err
-	}
-	if r.GetError() != "" {
-		return nil
-	}
-	return wire.Bytes("sha256", r.GetSha256(), hashSize)
+	)
 }
 
 // optional allows none as well.

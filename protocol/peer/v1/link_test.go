@@ -2,6 +2,7 @@ package peerv1_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -25,7 +26,7 @@ func goodFetch() *peerv1.FetchRequest {
 }
 
 func goodChunk() *peerv1.FetchReply {
-	return &peerv1.FetchReply{Id: 1, Data: []byte("x"), Sha256: make([]byte, 32)}
+	return &peerv1.FetchReply{Id: 1, Data: []byte("x")}
 }
 
 func TestLinkMessagesRoundTrip(t *testing.T) {
@@ -68,8 +69,9 @@ func TestLinkMessagesAreChecked(t *testing.T) {
 		_, err := peerv1.EncodeFetchReply(r)
 		return err
 	}
+	newer := fmt.Sprintf("hello.version: is %d", protocol.ProtocolVersion+1)
 	for want, err := range map[string]error{
-		"hello.version: is 8":                hello(func(h *peerv1.Hello) { h.Version = 8 }),
+		newer:                                hello(func(h *peerv1.Hello) { h.Version = protocol.ProtocolVersion + 1 }),
 		"hello.from":                         hello(func(h *peerv1.Hello) { h.From = "CERN" }),
 		"hello.to":                           hello(func(h *peerv1.Hello) { h.To = "" }),
 		"hello.ephemeral: has 1":             hello(func(h *peerv1.Hello) { h.Ephemeral = []byte{1} }),
@@ -85,7 +87,6 @@ func TestLinkMessagesAreChecked(t *testing.T) {
 		"fetch request.size: 262145":         fetch(func(r *peerv1.FetchRequest) { r.Size++ }),
 		"fetch reply.id: is missing":         chunk(func(r *peerv1.FetchReply) { r.Id = 0 }),
 		"fetch reply.data: has 262145":       chunk(func(r *peerv1.FetchReply) { r.Data = make([]byte, peerv1.MaxChunk+1) }),
-		"fetch reply.sha256: has 0":          chunk(func(r *peerv1.FetchReply) { r.Sha256 = nil }),
 		"fetch reply.error: is not UTF-8":    chunk(func(r *peerv1.FetchReply) { r.Error = "\xff" }),
 	} {
 		protocoltest.Refused(t, err, want)

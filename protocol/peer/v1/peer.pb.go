@@ -2380,8 +2380,6 @@ type FetchReply struct {
 	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Optional. The bytes; fewer than asked for, or none, at the end of the file.
 	Data []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
-	// Required without error. SHA-256 of data, 32 bytes.
-	Sha256 []byte `protobuf:"bytes,3,opt,name=sha256,proto3" json:"sha256,omitempty"`
 	// Optional. Why there is no data, at most 4096 bytes; empty: there is.
 	Error string `protobuf:"bytes,4,opt,name=error,proto3" json:"error,omitempty"`
 	// Optional. With error: the job's output is not at this site any more, and asking again is of
@@ -2431,13 +2429,6 @@ func (x *FetchReply) GetId() uint64 {
 func (x *FetchReply) GetData() []byte {
 	if x != nil {
 		return x.Data
-	}
-	return nil
-}
-
-func (x *FetchReply) GetSha256() []byte {
-	if x != nil {
-		return x.Sha256
 	}
 	return nil
 }
@@ -2640,14 +2631,13 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x03tag\x18\x02 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x124\n" +
 	"\x06stream\x18\x03 \x01(\x0e2\x1c.switchyard.common.v1.StreamR\x06stream\x12\x16\n" +
 	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12\x12\n" +
-	"\x04size\x18\x05 \x01(\x03R\x04size\"r\n" +
+	"\x04size\x18\x05 \x01(\x03R\x04size\"`\n" +
 	"\n" +
 	"FetchReply\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\x12\x16\n" +
-	"\x06sha256\x18\x03 \x01(\fR\x06sha256\x12\x14\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\x12\x14\n" +
 	"\x05error\x18\x04 \x01(\tR\x05error\x12\x12\n" +
-	"\x04gone\x18\x05 \x01(\bR\x04goneB>Z<github.com/switchyard-hpc/switchyard/protocol/peer/v1;peerv1b\x06proto3"
+	"\x04gone\x18\x05 \x01(\bR\x04goneJ\x04\b\x03\x10\x04B>Z<github.com/switchyard-hpc/switchyard/protocol/peer/v1;peerv1b\x06proto3"
 
 var (
 	file_protocol_peer_v1_peer_proto_rawDescOnce sync.Once
