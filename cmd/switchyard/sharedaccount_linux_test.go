@@ -11,7 +11,7 @@ import (
 )
 
 // TestGuestsOfOneAccount: at a site with [api] private that runs guests of two sites as one account, a guest sees itself, ends jobs of
-// its user by name and by its account, and itself, but none of another user.
+// its user by name and by its account, and itself, but none of another user. It finds those that have ended in the history.
 func TestGuestsOfOneAccount(t *testing.T) {
 	t.Parallel()
 	program := programOfAll(t)
@@ -42,6 +42,7 @@ echo "mine: $(squeue -h -u $USER -o %j | /usr/bin/sort | /usr/bin/tr '\n' ' ')"
 scancel -n tides
 echo "by name: $?"
 until [ -z "$(squeue -h --me -n tides -o %i)" ]; do :; done
+until sacct -n -X -S now-1hours -o JobName%20,State%20 | /usr/bin/grep -q 'tides *CANCELLED'; do :; done
 scancel --me
 exec /bin/sleep 1000
 `, "commander")

@@ -18,10 +18,8 @@ func (s *server) manages(who caller) bool {
 // sees says whether the caller may look at the job. A guest's user is one of another site, whatever the name: here it is its
 // account's. An account that runs jobs of this site's users does not see these: a user of the site has other ways to look at them.
 func (s *server) sees(who caller, job *view.Job) bool {
-	if job.Guest {
-		return !s.Private || s.manages(who) || job.RunsAs != "" && job.RunsAs == who.user
-	}
-	return !s.Private || s.manages(who) || job.User == who.user
+	whose := job.Whose()
+	return !s.Private || s.manages(who) || whose != "" && whose == who.user
 }
 
 // jobFor is the job as its caller sees it. One that the caller may not see is answered for

@@ -267,5 +267,8 @@ func TestPrivateGuests(t *testing.T) {
 		if got := (&view.QueueFilter{Viewer: tt.user}).Matches(tt.job); tt.user != "" && got != tt.want {
 			t.Errorf("the queue of %q has %+v: %t", tt.user, *tt.job, got)
 		}
+		if got := (&view.HistoryFilter{Viewer: tt.user}).Matches(tt.job); tt.user != "" && got != tt.want {
+			t.Errorf("the history of %q has %+v: %t", tt.user, *tt.job, got)
+		}
 	}
 }

@@ -60,12 +60,18 @@ func TraitsOf(v *Job) *Traits {
 	return t
 }
 
-// whose is the name at this site of who has the job: its user, or the account that runs a guest, whose user is one of another site.
-func (l *Traits) whose() string {
-	if l.Guest {
-		return l.Account
+// whose is as [Job.Whose].
+func (l *Traits) whose() string { return whose(l.Guest, l.User, l.Account) }
+
+// Whose is the name at this site of who has the job: its user, or the account that runs a guest, whose user is one of another site.
+// It is empty for a guest of which the account is not known.
+func (v *Job) Whose() string { return whose(v.Guest, v.User, v.RunsAs) }
+
+func whose(guest bool, user, account string) string {
+	if guest {
+		return account
 	}
-	return l.User
+	return user
 }
 
 // Wants says whether a job with these traits is wanted, whatever the page.

@@ -21,7 +21,7 @@ type HistoryFilter struct {
 	Until    protocol.Instant // jobs that ended before; 0: until now
 	Guests   GuestFilter
 	Earlier  bool   // also runs after which their jobs were requeued; else of each job its last run
-	Viewer   string // only jobs that this user submitted here; if empty, those of all users
+	Viewer   string // only jobs that this user submitted here, and guests that this account ran; if empty, those of all users
 }
 
 // Matches says whether a job that has ended is wanted.
@@ -29,7 +29,7 @@ func (f *HistoryFilter) Matches(v *Job) bool {
 	switch {
 	case v.Earlier && !f.Earlier, v.Ended < f.Since, f.Until != 0 && v.Ended >= f.Until,
 		f.Guests == WithoutGuests && v.Guest, f.Guests == OnlyGuests && !v.Guest,
-		f.Viewer != "" && (v.Guest || v.User != f.Viewer):
+		f.Viewer != "" && v.Whose() != f.Viewer:
 		return false
 	}
 	account := len(f.Accounts) == 0 || slices.ContainsFunc(f.Accounts, func(one string) bool { return strings.EqualFold(one, v.Account) })
