@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"syscall"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -29,19 +30,76 @@ type shrinking struct {
 }
 
 // shrink replaces the file by a copy without free pages, if that is worth it: bbolt
-// files never shrink. Nothing is written meanwhile, since this is the writer goroutine;
-// readers go on, and wait only while the names change. If the copy fails the store goes
-// on with the file it has.
+// files never shrink.
 func (s *Store) shrink() {
 	if s.failure() != nil {
 		return
 	}
-	old, started := opened{db: s.db, file: s.file}, time.Now()
-	before, worth := old.worthCompacting(s.shrinks.over)
-	if !worth || started.Before(s.shrinks.later) {
+	now := time.Now()
+	worth := opened{db: s.db, file: s.file}.worthCompacting(s.shrinks.over)
+	if !worth || now.Before(s.shrinks.later) {
 		return
 	}
-	s.shrinks.later = started.Add(shrinkRetry)
+	s.shrinks.later = now.Add(shrinkRetry)
+	if s.compact() == nil {
+		s.shrinks.later = time.Time{}
+	}
+}
+
+// Compact replaces the file by a copy without free pages. Commits wait until that is durable, and reads go on.
+// After an error the store goes on with the file it has.
+func (s *Store) Compact() error {
+	answer := make(chan error, 1)
+	s.mu.Lock()
+	refused := s.broken
+	if s.closed {
+		refused = ErrClosed
+	}
+	if refused == nil {
+		s.asked = append(s.asked, answer)
+	}
+	s.mu.Unlock()
+	if refused != nil {
+		return refused
+	}
+	s.signal()
+	select {
+	case err := <-answer:
+		return err
+	case <-s.done:
+	}
+	select {
+	case err := <-answer: // the writer's last deed
+		return err
+	default:
+		return ErrClosed
+	}
+}
+
+// compactIfAsked compacts for all who wait for it.
+func (s *Store) compactIfAsked() {
+	s.mu.Lock()
+	asked := s.asked
+	s.asked = nil
+	s.mu.Unlock()
+	if len(asked) == 0 {
+		return
+	}
+	err := s.failure()
+	if err == nil {
+		err = s.compact()
+	}
+	for _, answer := range asked {
+		answer <- err
+	}
+}
+
+// compact replaces the file by a copy without free pages. Nothing is written meanwhile, since this is the writer
+// goroutine; readers go on, and wait only while the names change. If the copy fails the store goes
+// on with the file it has.
+func (s *Store) compact() error {
+	old, started := opened{db: s.db, file: s.file}, time.Now()
+	before := s.Stats().FileBytes
 	small, err := rewrite(old, s.path, true)
 	if err == nil && !maps.Equal(small.survey.found, s.tallies) {
 		err = errors.Join(errors.New("the copy has other rows than were written"), discard(small, s.path))
@@ -51,14 +109,14 @@ func (s *Store) shrink() {
 	}
 	if err != nil {
 		s.log.Warn("store_compaction_failed", "path", s.path, "error", err)
-		return
+		return fmt.Errorf("store %s: compaction: %w", s.path, err)
 	}
-	s.shrinks.later = time.Time{}
 	s.mu.Lock()
 	s.stats.FreeBytes = freeBytes(s.db)
 	s.mu.Unlock()
 	s.log.Info("store_compacted", "path", s.path,
 		"bytes_before", before, "bytes_after", s.Stats().FileBytes, "took", time.Since(started))
+	return nil
 }
 
 // mayShrink spares most commits a look at the file: it grows by AllocSize at once, so that
@@ -69,19 +127,19 @@ func (s *Store) mayShrink() bool {
 	return s.stats.FreeBytes+int64(s.db.AllocSize) > s.shrinks.over/2
 }
 
-// worthCompacting says how large the file is, and whether it is large and more than
+// worthCompacting says whether the file is large and more than
 // half of it holds nothing, be it free pages or room at the end.
-func (o opened) worthCompacting(over int64) (size int64, worth bool) {
+func (o opened) worthCompacting(over int64) bool {
 	info, err := o.file.Stat()
 	if err != nil || info.Size() <= over {
-		return 0, false
+		return false
 	}
 	var used int64
 	err = o.db.View(func(tx *bbolt.Tx) error {
 		used = tx.Size() - freeBytes(o.db)
 		return nil
 	})
-	return info.Size(), err == nil && used < info.Size()/2
+	return err == nil && used < info.Size()/2
 }
 
 // replace has the store go on with the copy, once no reader is in the old file.
@@ -150,9 +208,25 @@ func copyInto(scratch string, old opened, sealed bool) error {
 		err = small.fillUp()
 	}
 	if err == nil {
+		err = sameOwner(old.file, small.file)
+	}
+	if err == nil {
 		err = small.db.Sync()
 	}
 	return errors.Join(err, small.close())
+}
+
+// sameOwner gives a copy the owner of the file, so that the peer can read what root has compacted.
+func sameOwner(file, small *os.File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || int(owner.Uid) == os.Geteuid() {
+		return nil
+	}
+	return small.Chown(int(owner.Uid), int(owner.Gid))
 }
 
 // fillUp gives the file the size that its pages need, should the last ones be free and

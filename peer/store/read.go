@@ -138,6 +138,11 @@ func (s *Store) view(table string, f func(*bbolt.Bucket) error) error {
 
 // read makes a transaction that reads from one table.
 func (s *Store) read(table string, f func(*bbolt.Tx) error) error {
+	return s.readAll("read of table "+table, f)
+}
+
+// readAll makes a transaction that reads; what says what for.
+func (s *Store) readAll(what string, f func(*bbolt.Tx) error) error {
 	if err := s.failure(); err != nil {
 		return err
 	}
@@ -151,7 +156,7 @@ func (s *Store) read(table string, f func(*bbolt.Tx) error) error {
 	case damaged(err):
 		return unusable(s.path, err)
 	case err != nil:
-		return fmt.Errorf("store %s: read of table %s: %w", s.path, table, err)
+		return fmt.Errorf("store %s: %s: %w", s.path, what, err)
 	}
 	return nil
 }

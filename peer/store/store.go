@@ -66,6 +66,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	queue  []*request
+	asked  []chan<- error // who waits for a compaction
 	closed bool
 	broken error         // why the file is no longer touched
 	wake   chan struct{} // holds a token while the queue may be non-empty

@@ -34,62 +34,44 @@ type TableReport struct {
 // What is wrong with pages and rows is in the report; errors are about the file as such,
 // and wrap [ErrLocked], [ErrForeign], [ErrNewer] or [fs.ErrNotExist].
 func Verify(path string, visit func(table string, row Row)) (Report, error) {
-	return read(path, visit, verify)
+	var report Report
+	err := locked(path, func(file *os.File) (err error) {
+		report, err = VerifySnapshot(file, visit)
+		return err
+	})
+	return report, err
 }
 
 // Look reads the store as [Verify] does, but has it locked for moments only, so that a peer which starts meanwhile is not kept from
 // that. Then the error wraps [ErrLocked], and what visit got says nothing.
 func Look(path string, visit func(table string, row Row)) (Report, error) {
-	return read(path, visit, look)
-}
-
-func read(path string, visit func(table string, row Row), how func(*os.File, func(table string, row Row)) (Report, error)) (Report, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return Report{}, fmt.Errorf("store %s: %w", path, err)
-	}
-	report, err := how(file, visit)
-	if err = errors.Join(err, file.Close()); err == nil {
-		return report, nil
-	}
-	if errors.Is(err, berrors.ErrTimeout) {
-		return report, fmt.Errorf("store %s: %w (the file is locked); stop that one, and verify then", path, ErrLocked)
-	}
-	return report, explain(path, err)
-}
-
-func verify(file *os.File, visit func(table string, row Row)) (Report, error) {
-	if err := lock(file, time.Millisecond); err != nil {
-		return Report{}, err
-	}
-	return contents(file, visit)
-}
-
-func look(file *os.File, visit func(table string, row Row)) (Report, error) {
-	before, err := unused(file)
-	if err != nil {
-		return Report{}, err
-	}
-	report, readErr := contents(file, visit)
-	after, err := unused(file)
-	if err == nil && (!after.ModTime().Equal(before.ModTime()) || after.Size() != before.Size()) {
-		err = berrors.ErrTimeout // a peer has been there
-	}
-	if err != nil {
-		return Report{}, err
-	}
-	return report, readErr
+	var report Report
+	err := reading(path, func(file *os.File) error {
+		before, err := unused(file)
+		if err != nil {
+			return err
+		}
+		found, readErr := VerifySnapshot(file, visit)
+		after, err := unused(file)
+		switch {
+		case err != nil:
+			return err
+		case !after.ModTime().Equal(before.ModTime()) || after.Size() != before.Size():
+			return berrors.ErrTimeout // a peer has been there
+		}
+		report = found
+		return readErr
+	})
+	return report, err
 }
 
 // InUse reports whether a peer has the store at path open.
 func InUse(path string) bool {
-	file, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer file.Close() //nolint:errcheck // it was only read
-	_, err = unused(file)
-	return errors.Is(err, berrors.ErrTimeout)
+	err := reading(path, func(file *os.File) error {
+		_, err := unused(file)
+		return err
+	})
+	return errors.Is(err, ErrLocked)
 }
 
 // unused says how the file is, which no peer has open.
@@ -101,8 +83,33 @@ func unused(file *os.File) (os.FileInfo, error) {
 	return info, errors.Join(err, syscall.Flock(int(file.Fd()), syscall.LOCK_UN))
 }
 
-// contents reads the file.
-func contents(file *os.File, visit func(table string, row Row)) (Report, error) {
+// locked has f read the file at path, which no peer may have open.
+func locked(path string, f func(*os.File) error) error {
+	return reading(path, func(file *os.File) error {
+		if err := lock(file, time.Millisecond); err != nil {
+			return err
+		}
+		return f(file)
+	})
+}
+
+// reading has f read the file at path, and explains its error.
+func reading(path string, f func(*os.File) error) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("store %s: %w", path, err)
+	}
+	if err = errors.Join(f(file), file.Close()); err == nil {
+		return nil
+	}
+	if errors.Is(err, berrors.ErrTimeout) {
+		return fmt.Errorf("store %s: %w (the file is locked); ask that one, or stop that one first", path, ErrLocked)
+	}
+	return explain(path, err)
+}
+
+// VerifySnapshot is [Verify] for a file that is open, and to which no process writes.
+func VerifySnapshot(file *os.File, visit func(table string, row Row)) (Report, error) {
 	info, err := file.Stat()
 	if err != nil || info.Size() == 0 {
 		return Report{}, err

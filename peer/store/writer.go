@@ -89,6 +89,7 @@ func (s *Store) signal() {
 func (s *Store) write() {
 	defer close(s.done)
 	for {
+		s.compactIfAsked()
 		batch, closed := s.take()
 		switch {
 		case len(batch) > 0:
