@@ -79,6 +79,9 @@ func TestExitCodes(t *testing.T) {
 		code   int
 		stderr string
 	}{
+		"store of nothing":   {nil, "", []string{"store"}, 2, "missing subcommand: use store inspect, verify, backup or compact"},
+		"backup to nothing":  {nil, "", []string{"store", "backup"}, 2, "switchyard store backup takes one file, got 0"},
+		"store over TCP":     {nil, "", []string{"store", "verify", "--server=https://localhost:1"}, 2, "which works on this machine"},
 		"half a certificate": {nil, "", []string{"queue", "--server=https://localhost:1", "--client-cert=c.pem"}, 2, "--client-cert and --client-key go together"},
 		"events of nothing":  {nil, "", []string{"events", "--job="}, 2, "--job: empty value"},
 		"kind of events":     {&fakeNode{}, "", []string{"events", "--kind=meal"}, 2, "kind: invalid kind; use job, log or site"},

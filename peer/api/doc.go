@@ -18,6 +18,9 @@
 //	GET    /v1/events              what happens, as it happens, see [Client.Events]
 //	GET    /v1/info                what peer this is                → Info
 //	GET    /v1/openapi.json        all this in OpenAPI 3.1
+//	GET    /v1/store               what the database holds, ?verify → StoreReport, at the socket only
+//	POST   /v1/store/backup        a snapshot of the database, at the socket only
+//	POST   /v1/store/compact       make its file smaller            → Compacted, at the socket only
 //	GET    /v1/tokens              the caller's, or ?all=true       → Tokens, at the socket only
 //	POST   /v1/tokens              a new one                        NewToken → CreatedToken, at the socket only
 //	DELETE /v1/tokens/{token}      revoke                           → view.Done, at the socket only

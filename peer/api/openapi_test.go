@@ -34,7 +34,7 @@ type operation struct {
 	body    any
 	minimal bool // the body may be left out
 	status  int
-	answer  any            // nil: the output of a job
+	answer  any            // nil: bytes, such as the output of a job
 	events  map[string]any // of an answer that is a stream, by their names; nil: it is none
 }
 
@@ -101,11 +101,16 @@ func operations() map[string]operation {
 				string(eventstream.OfLog): event.LogEvent{}, string(eventstream.OfSite): eventstream.SiteChange{},
 			},
 		},
-		"GET /v1/info":              {does: "What peer this is, and as whom it knows the caller", answer: Info{}},
-		"GET /v1/recovery":          {does: "What is wrong with the peer's store, if anything", answer: view.Recovery{}},
-		"POST /v1/recovery":         {does: "Have the peer's store go on", body: Resume{}, answer: view.Recovery{}},
-		"GET /v1/plugins":           {does: "The plugins that the peer has started", answer: Plugins{}},
-		"POST /v1/reload":           {does: "Read the configuration again", answer: Reloaded{}},
+		"GET /v1/info":      {does: "What peer this is, and as whom it knows the caller", answer: Info{}},
+		"GET /v1/recovery":  {does: "What is wrong with the peer's store, if anything", answer: view.Recovery{}},
+		"POST /v1/recovery": {does: "Have the peer's store go on", body: Resume{}, answer: view.Recovery{}},
+		"GET /v1/plugins":   {does: "The plugins that the peer has started", answer: Plugins{}},
+		"POST /v1/reload":   {does: "Read the configuration again", answer: Reloaded{}},
+		"GET /v1/store": {does: "What the database holds, and what is wrong with it", answer: StoreReport{}, query: []parameter{
+			one("verify", "boolean", "look also for rows that contradict each other"),
+		}},
+		"POST /v1/store/backup":     {does: "A snapshot of the database: a bbolt file"},
+		"POST /v1/store/compact":    {does: "Make the file of the database as small as its rows", answer: Compacted{}},
 		"GET /v1/tokens":            {does: "The caller's tokens that have not expired", query: []parameter{one("all", "boolean", "those of all users")}, answer: Tokens{}},
 		"POST /v1/tokens":           {does: "Make a token", body: NewToken{}, status: http.StatusCreated, answer: CreatedToken{}},
 		"DELETE /v1/tokens/{token}": {does: "Have a token work no more", answer: view.Done{}},

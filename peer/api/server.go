@@ -66,6 +66,8 @@ type Config struct {
 	// with it is no error, but part of the answer.
 	Reload func(ctx context.Context, user string) (Reloaded, error)
 
+	Database Database // nil: callers cannot look at it
+
 	Network *Network            // the API over TCP; nil: there is none
 	Events  *eventstream.Stream // that callers may follow; nil: they may not
 
@@ -287,6 +289,9 @@ func (s *server) requests() []route {
 		{pattern: "POST /v1/recovery", scope: accesstokens.Operate, handle: s.recover},
 		{pattern: "GET /v1/plugins", scope: accesstokens.Read, public: true, handle: s.plugins},
 		{pattern: "POST /v1/reload", scope: accesstokens.Operate, handle: s.reload},
+		{pattern: "GET /v1/store", local: true, handle: s.store},
+		{pattern: "POST /v1/store/backup", local: true, handle: s.backupStore},
+		{pattern: "POST /v1/store/compact", local: true, handle: s.compactStore},
 		{pattern: "GET /v1/tokens", local: true, handle: s.tokens},
 		{pattern: "POST /v1/tokens", local: true, handle: s.createToken},
 		{pattern: "DELETE /v1/tokens/{token}", local: true, handle: s.revokeToken},

@@ -171,7 +171,7 @@ func (e *examination) databaseInUse() bool {
 }
 
 func (e *examination) lookAtDatabase(path string) {
-	report, err := checkStore(path, store.Look)
+	report, err := verified(func(visit func(string, store.Row)) (store.Report, error) { return store.Look(path, visit) })
 	switch {
 	case errors.Is(err, store.ErrLocked):
 		e.add("database", Warning, "a peer has opened it just now", "run doctor again")

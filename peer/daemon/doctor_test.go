@@ -16,8 +16,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/store"
 )
 
-// examined are the findings about the peer, its database and its ports at a site whose peer listens at an address.
-func examined(t *testing.T, dir, address string) (found []string) {
+// findings are the findings about the peer, its database and its ports at a site whose peer listens at an address.
+func findings(t *testing.T, dir, address string) (found []string) {
 	t.Helper()
 	cfg := &config.Config{}
 	cfg.Site.StateDir, cfg.Site.Socket, cfg.NATS.Listen = settings.Path(dir), settings.Path(filepath.Join(dir, "s")), address
@@ -54,7 +54,7 @@ func TestDoctorOfHungPeer(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = socket.Close() })
 		}
-		found := examined(t, dir, port.Addr().String())
+		found := findings(t, dir, port.Addr().String())
 		if len(found) != 2 || !strings.HasPrefix(found[0], "failed peer: it runs and does not answer") || found[1] != "ok port: [nats] listen "+port.Addr().String() {
 			t.Errorf("a hung peer that %s: %q", name, found)
 		}
@@ -63,7 +63,7 @@ func TestDoctorOfHungPeer(t *testing.T) {
 		}
 		_ = port.Close()
 		_ = os.Remove(filepath.Join(dir, "s"))
-		found = examined(t, dir, port.Addr().String())
+		found = findings(t, dir, port.Addr().String())
 		if len(found) != 3 || !strings.HasPrefix(found[0], "warning peer: it does not run") || !strings.HasPrefix(found[1], "ok database") || !strings.HasPrefix(found[2], "ok port") {
 			t.Errorf("a stopped peer: %q", found)
 		}
@@ -81,7 +81,7 @@ func TestDoctorOfAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		taken.Addr().String(): "is not free", "192.0.2.1:0": "is no address of this machine",
 	} {
-		found := examined(t, shortDir(t), address)
+		found := findings(t, shortDir(t), address)
 		if !slices.ContainsFunc(found, func(one string) bool { return strings.HasPrefix(one, "failed port") && strings.Contains(one, want) }) {
 			t.Errorf("%s: %q", address, found)
 		}

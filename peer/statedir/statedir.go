@@ -175,13 +175,13 @@ func Replace(path string, data []byte, mode fs.FileMode) error {
 		err = os.Rename(path+".new", path)
 	}
 	if err == nil {
-		err = syncDir(filepath.Dir(path))
+		err = SyncDir(filepath.Dir(path))
 	}
 	return err
 }
 
-// syncDir has the names in a directory survive a power failure.
-func syncDir(path string) error {
+// SyncDir has the names in a directory survive a power failure.
+func SyncDir(path string) error {
 	dir, err := os.Open(path)
 	if err != nil {
 		return err
