@@ -78,7 +78,7 @@ func TestAfterCorr(t *testing.T) {
 	wantElements(t, w, late, c, c, x, c, x)
 }
 
-// TestAfterCorrRefused: aftercorr names arrays of the same site.
+// TestAfterCorrRefused: aftercorr names arrays, of this site or a partner.
 func TestAfterCorrRefused(t *testing.T) {
 	t.Parallel()
 	w := twoSites(t)
@@ -86,7 +86,7 @@ func TestAfterCorrRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name protocol.JobID
 		part string
-	}{{job, "no job array"}, {job + 1000, "not known"}, {protocol.NewJobID(2, 7), "another site"}} {
+	}{{job, "no job array"}, {job + 1000, "not known"}, {protocol.NewJobID(9, 7), "not a partner"}} {
 		asked := w.Submit("a", "ada", "", follows(t, "0-1", fmt.Sprintf("aftercorr:%v", tt.name), false))
 		w.Advance(protocol.Second)
 		wantRefusal(t, w.Site("a").Answer(asked), view.NotFound, tt.part)

@@ -56,7 +56,7 @@ func (c *chaos) arriveArray() {
 		job.Array.Throttle = 1 + c.rng.IntN(5)
 	}
 	if c.rng.IntN(2) == 0 {
-		job.Conditions.Dependency = c.dependency(c.open(s), protocol.AfterCorr)
+		job.Conditions.Dependency = c.dependency(c.open(sites[c.rng.IntN(1+c.rng.IntN(len(sites)))]), protocol.AfterCorr, protocol.AfterCorr, protocol.AfterCorr)
 	}
 	asked := c.world.Submit(s.Name, "ada", "", job)
 	change := func(do func(protocol.JobID)) {

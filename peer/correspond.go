@@ -15,18 +15,14 @@ func (r *resolver) correspond(t *protocol.DependencyTerm, is event.Ended, found 
 	switch ended := found && is.State != 0; {
 	case r.array == nil: // a job is changed
 		return "aftercorr is for job arrays, each element of which waits for one of another array; use afterok"
-	case t.Job.Origin() != p.cfg.Number:
-		return fmt.Sprintf("%v was submitted at another site; only arrays of one site can correspond", t.Job)
+	case t.Job.Origin() != p.cfg.Number: // which is asked once the array that waits is in its row
+		return p.unreachableJob(t.Job)
 	case r.hides(t.Job, is):
 		return neverWas(t.Job)
 	case a != nil:
-		var jobs []int
-		for _, j := range a.JobsOf(a.Asked.Indexes) {
-			jobs = append(jobs, j.Element.Index)
-		}
-		r.counterparts(t, a.Asked.Indexes, a.Pending.Or(protocol.IndexesOf(jobs...)), a.Cancelled)
+		r.counterparts(t, a.Asked.Indexes, openOf(a), a.Cancelled)
 	case p.rows.Stands(t.Job) || ended && is.Elements.IsZero():
-		return fmt.Sprintf("%v is no job array; use afterok", t.Job)
+		return noArray(t.Job)
 	case ended:
 		r.counterparts(t, is.Elements, nil, is.NeverJobs)
 		t.Met = max(1, is.Ended)
@@ -37,6 +33,8 @@ func (r *resolver) correspond(t *protocol.DependencyTerm, is event.Ended, found 
 	}
 	return ""
 }
+
+func noArray(id protocol.JobID) string { return fmt.Sprintf("%v is no job array; use afterok", id) }
 
 // counterparts notes how those elements of another array have ended to which elements of the array correspond. Of all,
 // open have not ended, and cancelled were ended before they became jobs.

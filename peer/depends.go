@@ -47,7 +47,7 @@ func (p *Peer) noteEnd(j *row.Job, state protocol.State, at protocol.Instant) {
 
 // noteElementsEnd has them hear that elements of an array have ended that were no jobs.
 func (p *Peer) noteElementsEnd(a *tables.Array, which protocol.Indexes) {
-	if p.rows.IsAwaited(a.ID()) {
+	if p.rows.IsAwaited(a.ID()) || p.elementWatchers[a.ID()] != nil {
 		p.deeds = append(p.deeds, deed{state: protocol.Cancelled, at: p.now, array: a.ID(), elements: which})
 	}
 	for index := range which.All() {
@@ -66,6 +66,7 @@ func (p *Peer) settleDependents() (some bool) {
 		p.reportToWatchers(&d)
 		some = p.settleDependentsOf(d.job, d.settle) || some
 		if d.array != 0 && d.state.Terminal() {
+			p.reportElements(&d)
 			some = p.settleDependentsOf(d.array, func(t protocol.DependencyTerm) protocol.DependencyTerm {
 				return t.CounterpartsEnded(d.elements, d.state)
 			}) || some

@@ -39,7 +39,7 @@
 //	admission/, jobs.go, cancel.go, requeue.go
 //	                     jobs of this origin, from submission to archive
 //	arrays.go            arrays, whose elements become jobs when they are to be placed
-//	gridqueue/, hold.go, depends.go, correspond.go, outcomes.go
+//	gridqueue/, hold.go, depends.go, correspond.go, outcomes.go, counterparts.go
 //	                     jobs that have no site, and what keeps some of them from getting one
 //	drain.go             sites that take, get or start no new jobs, as operators say
 //	update.go            what of a job that has not started is changed, and when

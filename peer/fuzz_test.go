@@ -308,6 +308,12 @@ func (z *fuzzed) message() protocol.Message {
 		if z.pick(2) == 0 {
 			return protocol.JobOutcome{Job: z.job(), User: []string{"", "u"}[z.pick(2)], State: protocol.States()[z.pick(7)], Started: protocol.Never}
 		}
+		if z.pick(2) == 0 {
+			return protocol.ElementsQuery{Array: z.job(), User: []string{"u", "no"}[z.pick(2)], Elements: protocol.IndexesOf(z.pick(4), z.pick(9))}
+		}
+		if z.pick(2) == 0 {
+			return protocol.ElementsOutcome{Array: z.job(), User: []string{"", "u"}[z.pick(2)], Unknown: z.pick(4) == 0, Completed: protocol.IndexesOf(z.pick(4)), Others: protocol.IndexesOf(z.pick(4))}
+		}
 		return protocol.UnknownJob{Tag: z.tag()}
 	case 18:
 		return protocol.UseReport{At: z.soon(), HalfLife: protocol.Day << z.pick(2), Uses: []protocol.Use{

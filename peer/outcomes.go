@@ -28,8 +28,8 @@ const (
 // lookups are those of a partner.
 type lookups struct {
 	open    int
-	waiting []lookUpFor        // in the order in which they came
-	kept    map[lookUpFor]bool // those that wait
+	waiting []lookUpFor                    // in the order in which they came
+	kept    map[lookUpFor]protocol.Indexes // those that wait, and the elements that they are about
 }
 
 // maxWatchers is how many hear of a job by themselves. Others get its outcome when they ask again.
@@ -47,13 +47,20 @@ func (p *Peer) askOutcomes(id protocol.JobID) {
 	if j == nil || j.Wants().Dependency == nil {
 		return
 	}
-	asked := map[protocol.JobID]bool{}
+	type query struct {
+		job      protocol.JobID
+		elements bool
+	}
+	asked := map[query]bool{}
 	for _, t := range j.Wants().Dependency.Terms {
-		if t.Job == 0 || !t.Open() || t.Job.Origin() == p.cfg.Number || asked[t.Job] {
+		q := query{t.Job, t.Kind == protocol.AfterCorr}
+		if t.Job == 0 || !t.Open() || t.Job.Origin() == p.cfg.Number || asked[q] {
 			continue
 		}
-		asked[t.Job] = true
-		if one := p.partners.HolderOf(t.Job.Origin()); one != nil {
+		asked[q] = true
+		if one := p.partners.HolderOf(t.Job.Origin()); one != nil && q.elements {
+			p.askElements(one.Site, j, t)
+		} else if one != nil {
 			p.send(one.Site, protocol.OutcomeQuery{Job: t.Job, User: j.Spec.User})
 		}
 	}
@@ -68,13 +75,11 @@ func (p *Peer) handleJobOutcome(one *partner.Partner, m protocol.JobOutcome) {
 		p.logEventAbout(one, event.LogEvent{Kind: event.LogUnexpectedMessage, Job: m.Job, Text: "says what has become of a job that was not submitted there"})
 		return
 	}
-	dependents := p.rows.Dependents(m.Job)
-	never := string(one.Site) + " has no record of job " + m.Job.String() + ", on which it depends"
-	if m.User != "" {
-		dependents = slices.DeleteFunc(dependents, func(id protocol.JobID) bool { return p.userOf(id, event.Ended{}) != m.User })
-		never += ", or does not show it to " + m.User
-	}
-	p.settleTermsAbout(m.Job, dependents, func(t protocol.DependencyTerm) protocol.DependencyTerm {
+	never := noRecord(one.Site, m.Job, m.User)
+	p.settleTermsAbout(m.Job, p.dependentsFor(m.Job, m.User), func(t protocol.DependencyTerm) protocol.DependencyTerm {
+		if t.Kind == protocol.AfterCorr { // which hears of elements
+			return t
+		}
 		if m.State == 0 && t.Open() {
 			t.Never = never
 		}
@@ -88,6 +93,20 @@ func (p *Peer) handleJobOutcome(one *partner.Partner, m protocol.JobOutcome) {
 	})
 }
 
+// dependentsFor are the jobs and arrays that wait for one of a partner: those of a user there, if the answer is for one alone.
+func (p *Peer) dependentsFor(job protocol.JobID, user string) []protocol.JobID {
+	return slices.DeleteFunc(p.rows.Dependents(job), func(id protocol.JobID) bool { return user != "" && p.userOf(id, event.Ended{}) != user })
+}
+
+// noRecord is why nothing can depend on a job of a partner that has said so, for one of its users alone if it names one.
+func noRecord(site protocol.SiteName, job protocol.JobID, user string) string {
+	text := string(site) + " has no record of job " + job.String() + ", on which it depends"
+	if user != "" {
+		text += ", or does not show it to " + user
+	}
+	return text
+}
+
 // handleOutcomeQuery answers a partner of which a job depends on one of this site, and notes who hears of it later. A job that
 // the partner's user would not see here is answered for as one that is not known, and nothing is said of it later.
 func (p *Peer) handleOutcomeQuery(one *partner.Partner, m protocol.OutcomeQuery) {
@@ -97,53 +116,66 @@ func (p *Peer) handleOutcomeQuery(one *partner.Partner, m protocol.OutcomeQuery)
 	if m.User == "" && p.cfg.PrivateJobs {
 		return // of a version that does not say for whom it asks: what it hears of a job cannot be undone there
 	}
+	query := lookUpFor{watcher{site: one.Site}, m.User, m.Job, false}
 	if p.site.StopReason() != "" { // the rows may be older than what has become of the job
-		if p.queued[one.Site] < maxDeferredQueries {
-			query := lookUpFor{watcher{site: one.Site}, m.User, m.Job}
-			if !p.deferred[query] {
-				p.deferred[query] = true
-				p.queued[one.Site]++
-			}
-		}
+		p.deferQuery(query, nil)
 		return
 	}
-	p.answerQuery(one, m)
+	p.answerQuery(query)
+}
+
+// deferQuery keeps a query until this site may answer, with those about further elements of the same array.
+func (p *Peer) deferQuery(query lookUpFor, elements protocol.Indexes) {
+	before, there := p.deferred[query]
+	if !there && p.queued[query.to.site] >= maxDeferredQueries {
+		return
+	}
+	if !there {
+		p.queued[query.to.site]++
+	}
+	p.deferred[query] = before.Or(elements)
 }
 
 // answerQuery answers a query that the partner may send.
-func (p *Peer) answerQuery(one *partner.Partner, m protocol.OutcomeQuery) {
-	is, ended := p.endOf(m.Job, nil)
-	to := watcher{site: one.Site}
+func (p *Peer) answerQuery(query lookUpFor) {
+	is, ended := p.endOf(query.job, nil)
 	if p.cfg.PrivateJobs {
-		to.user = m.User
+		query.to.user = query.user
 	}
 	switch {
-	case p.hidesFrom(one.Site, m.User, p.userOf(m.Job, is)):
-		p.sendOutcome(to, protocol.JobOutcome{Job: m.Job, Started: protocol.Never})
-	case p.rows.Stands(m.Job):
-		p.answerAndWatch(to, m.Job)
+	case p.hidesFrom(query.to.site, query.user, p.userOf(query.job, is)):
+		p.sendOutcome(query.to, protocol.JobOutcome{Job: query.job, Started: protocol.Never})
+	case p.rows.Stands(query.job):
+		p.answerAndWatch(query.to, query.job)
 	case ended:
-		p.sendOutcome(to, p.outcomeOf(is))
-	case !p.site.IssuedHere(m.Job):
-		p.sendOutcome(to, protocol.JobOutcome{Job: m.Job, Started: protocol.Never})
+		p.sendOutcome(query.to, p.outcomeOf(is))
+	case !p.site.IssuedHere(query.job):
+		p.sendOutcome(query.to, protocol.JobOutcome{Job: query.job, Started: protocol.Never})
 	default:
-		p.lookUp(lookUpFor{to, m.User, m.Job})
+		p.lookUp(query, nil)
 	}
 }
 
-// lookUp asks the archive for a partner, at once or after its other lookups.
-func (p *Peer) lookUp(c lookUpFor) {
+// lookUp asks the archive for a partner, at once or after its other lookups: about a job, or about elements of an array.
+func (p *Peer) lookUp(c lookUpFor, elements protocol.Indexes) {
 	of := p.lookups[c.to.site]
 	if of == nil {
-		of = &lookups{kept: map[lookUpFor]bool{}}
+		of = &lookups{kept: map[lookUpFor]protocol.Indexes{}}
 		p.lookups[c.to.site] = of
 	}
+	before, there := of.kept[c]
 	switch {
-	case of.open < maxOutcomeLookups:
+	case there:
+		of.kept[c] = before.Or(elements)
+	case of.open >= maxOutcomeLookups && len(of.waiting) < maxDeferredQueries:
+		of.waiting, of.kept[c] = append(of.waiting, c), elements
+	case of.open >= maxOutcomeLookups:
+	case c.elements:
+		of.open++
+		p.lookUpElements(c, elements)
+	default:
 		of.open++
 		p.call(event.ArchiveOp{Jobs: []protocol.JobID{c.job}}, c)
-	case len(of.waiting) < maxDeferredQueries && !of.kept[c]:
-		of.waiting, of.kept[c] = append(of.waiting, c), true
 	}
 }
 
@@ -154,8 +186,9 @@ func (p *Peer) lookedUp(site protocol.SiteName) {
 	if len(of.waiting) > 0 {
 		next := of.waiting[0]
 		of.waiting = of.waiting[1:]
+		elements := of.kept[next]
 		delete(of.kept, next)
-		p.lookUp(next)
+		p.lookUp(next, elements)
 	}
 	if of.open == 0 {
 		delete(p.lookups, site)
@@ -180,14 +213,16 @@ func (p *Peer) answerAndWatch(to watcher, job protocol.JobID) {
 // resumeOutcomes answers the queries that came while this site might not, and asks again what partners may have answered meanwhile:
 // their answers were not taken.
 func (p *Peer) resumeOutcomes() {
-	deferred := slices.SortedFunc(maps.Keys(p.deferred), func(x, y lookUpFor) int {
-		return cmp.Or(cmp.Compare(x.job, y.job), cmp.Compare(x.to.site, y.to.site), cmp.Compare(x.user, y.user))
-	})
-	clear(p.deferred)
+	deferred := p.deferred
+	p.deferred = map[lookUpFor]protocol.Indexes{}
 	clear(p.queued)
-	for _, q := range deferred {
-		if one := p.partners.Of(q.to.site); one != nil {
-			p.answerQuery(one, protocol.OutcomeQuery{Job: q.job, User: q.user})
+	for _, q := range slices.SortedFunc(maps.Keys(deferred), lookUpFor.compare) {
+		switch {
+		case p.partners.Of(q.to.site) == nil:
+		case q.elements:
+			p.answerElements(q, deferred[q])
+		default:
+			p.answerQuery(q)
 		}
 	}
 	p.fireSoon(func(t due.Timer) bool { return t.Kind == due.DependencyTimer })
@@ -211,9 +246,21 @@ func (p *Peer) sendOutcome(to watcher, out protocol.JobOutcome) {
 
 // lookUpFor asks the archive what became of a job on which one of a partner depends.
 type lookUpFor struct {
-	to   watcher
-	user string // as the query names the user
-	job  protocol.JobID
+	to       watcher
+	user     string // as the query names the user
+	job      protocol.JobID
+	elements bool // the job is an array, and what became of elements of it is asked
+}
+
+func (c lookUpFor) compare(other lookUpFor) int {
+	order := cmp.Or(cmp.Compare(c.job, other.job), c.to.compare(other.to), cmp.Compare(c.user, other.user))
+	switch {
+	case order != 0 || c.elements == other.elements:
+		return order
+	case c.elements:
+		return 1
+	}
+	return -1
 }
 
 func (c lookUpFor) answered(p *Peer, result event.Result, err error) {
@@ -242,10 +289,7 @@ func (p *Peer) outcomeOf(e event.Ended) protocol.JobOutcome {
 
 // reportToWatchers reports to the partners with jobs that wait for one that it has started or ended.
 func (p *Peer) reportToWatchers(d *deed) {
-	watchers := slices.SortedFunc(maps.Keys(p.watchers[d.job]), func(a, b watcher) int {
-		return cmp.Or(cmp.Compare(a.site, b.site), cmp.Compare(a.user, b.user))
-	})
-	for _, to := range watchers {
+	for _, to := range slices.SortedFunc(maps.Keys(p.watchers[d.job]), watcher.compare) {
 		if d.state.Terminal() {
 			p.sendOutcome(to, p.outcomeOf(event.Ended{Job: d.job, State: d.state, Started: d.started, Ended: d.at}))
 		} else {
@@ -254,5 +298,6 @@ func (p *Peer) reportToWatchers(d *deed) {
 	}
 	if d.state.Terminal() {
 		delete(p.watchers, d.job)
+		delete(p.elementWatchers, d.job)
 	}
 }

@@ -71,9 +71,12 @@ type Peer struct {
 	deeds     []deed // of this step, which is over when there are none
 
 	watchers map[protocol.JobID]map[watcher]bool // who hears of a job of this site when it starts and ends
-	deferred map[lookUpFor]bool                  // queries of partners that are not answered yet
-	queued   map[protocol.SiteName]int           // how many of them are a partner's
-	lookups  map[protocol.SiteName]*lookups      // of jobs in the archive, for partners; those without any are left out
+
+	elementWatchers map[protocol.JobID]map[watcher]protocol.Indexes // who hears of the end of which elements of an array of this site
+
+	deferred map[lookUpFor]protocol.Indexes // queries of partners that are not answered yet, and the elements that they are about
+	queued   map[protocol.SiteName]int      // how many of them are a partner's
+	lookups  map[protocol.SiteName]*lookups // of jobs in the archive, for partners; those without any are left out
 
 	tentatives   quoting.Claims
 	watched      localrun.Watch              // the local queue
@@ -122,7 +125,8 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		tentatives:   quoting.Claims{},
 		impactChecks: map[protocol.Tag]partner.ID{},
 		watchers:     map[protocol.JobID]map[watcher]bool{}, lookups: map[protocol.SiteName]*lookups{},
-		deferred: map[lookUpFor]bool{}, queued: map[protocol.SiteName]int{},
+		elementWatchers: map[protocol.JobID]map[watcher]protocol.Indexes{},
+		deferred:        map[lookUpFor]protocol.Indexes{}, queued: map[protocol.SiteName]int{},
 
 		site: &site, partners: &partners, queue: queue,
 		rows: tables.New(&site, &partners, queue),

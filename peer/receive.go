@@ -67,6 +67,10 @@ func (p *Peer) receive(from protocol.SiteName, m protocol.Message) { //nolint:cy
 		p.handleOutcomeQuery(one, m)
 	case protocol.JobOutcome:
 		p.handleJobOutcome(one, m)
+	case protocol.ElementsQuery:
+		p.handleElementsQuery(one, m)
+	case protocol.ElementsOutcome:
+		p.handleElementsOutcome(one, m)
 	case protocol.UseReport:
 		p.handleUseReport(one, m)
 	case protocol.Watermark:

@@ -171,7 +171,7 @@ func changeOf(j *tables.Job, c *protocol.Change) *protocol.Change {
 		return c
 	}
 	one := *c
-	one.Dependency = c.Dependency.OfElement(j.Element.Index)
+	one.Dependency = c.Dependency.OfElement(j.Element)
 	return &one
 }
 

@@ -6,7 +6,8 @@ import (
 )
 
 // An array with [AfterCorr] waits with each element for another job. As long as the elements are no jobs, the term of the
-// array has what is known of all; one that becomes a job gets a dependency of its own.
+// array has what is known of all; one that becomes a job gets a dependency of its own: on the job for which it waits, or, while
+// nothing is known of that and it is of another origin, still on the array, with what becomes of it in Met and Never.
 
 // Corresponds says whether elements of the job array wait for those of another one.
 func (d *Dependency) Corresponds() bool {
@@ -57,7 +58,7 @@ func (d *Dependency) combine(all bool, elements Indexes, by func(*DependencyTerm
 }
 
 // OfElement is the dependency of an element of the array that becomes a job.
-func (d *Dependency) OfElement(index int) *Dependency {
+func (d *Dependency) OfElement(e Element) *Dependency {
 	if !d.Corresponds() {
 		return d
 	}
@@ -65,22 +66,64 @@ func (d *Dependency) OfElement(index int) *Dependency {
 	one.Terms = slices.Clone(d.Terms)
 	for i := range one.Terms {
 		if t := &one.Terms[i]; t.Kind == AfterCorr {
-			*t = t.ofElement(index)
+			*t = t.ofElement(e)
 		}
 	}
 	return &one
 }
 
-func (t DependencyTerm) ofElement(index int) DependencyTerm {
-	counterpart := Element{Array: t.Job, Index: index}
-	out := DependencyTerm{Kind: AfterOK, Job: counterpart.ID()}
+// ofElement is the term of one element. Of another origin it is not known yet whether the array has an element of that index:
+// the ID that it would have may be another job's, so the term goes on to name the array.
+func (t DependencyTerm) ofElement(e Element) DependencyTerm {
+	out := DependencyTerm{Kind: AfterOK, Job: Element{Array: t.Job, Index: e.Index}.ID()}
 	switch {
-	case t.MetFor.Has(index):
+	case t.MetFor.Has(e.Index):
 		out.Met = 1
-	case t.NeverFor.Has(index):
-		out.Never = fmt.Sprintf("job %v has not ended as %v, and this job waits with %s", counterpart, Completed, t.Kind)
+	case t.NeverFor.Has(e.Index):
+		out.Never = t.counterpartFailed(e.Index)
+	case t.Job.Origin() != e.Array.Origin():
+		return DependencyTerm{Kind: AfterCorr, Job: t.Job}
 	}
 	return out
+}
+
+func (t DependencyTerm) counterpartFailed(index int) string {
+	return fmt.Sprintf("job %v has not ended as %v, and this job waits with %s", Element{Array: t.Job, Index: index}, Completed, t.Kind)
+}
+
+// CounterpartEnded is the term of [AfterCorr] of an element that is a job, once the element of the same index has ended at an
+// instant, as COMPLETED or otherwise.
+func (t DependencyTerm) CounterpartEnded(index int, completed bool, at Instant) DependencyTerm {
+	switch {
+	case t.Kind != AfterCorr || !t.Open():
+	case completed:
+		t.Met = max(1, at)
+	default:
+		t.Never = t.counterpartFailed(index)
+	}
+	return t
+}
+
+// NoCounterparts is the term of [AfterCorr] of an array with some elements, once it is known at an instant that no other element
+// of the array that it names is going to end, and why. What is known of some stays.
+func (t DependencyTerm) NoCounterparts(own Indexes, why string, at Instant) DependencyTerm {
+	if t.Kind != AfterCorr || !t.Open() {
+		return t
+	}
+	if t.MetFor.IsZero() {
+		t.Never = why
+	}
+	t.NeverFor = own.Without(t.MetFor)
+	return t.AllKnown(own, at)
+}
+
+// AllKnown is the term once it is known at an instant of the counterparts of all elements, of which some are given, how they have
+// ended. Until then it is as before.
+func (t DependencyTerm) AllKnown(own Indexes, at Instant) DependencyTerm {
+	if t.Kind == AfterCorr && t.Open() && own.Without(t.MetFor).Without(t.NeverFor).IsZero() {
+		t.Met = max(1, at)
+	}
+	return t
 }
 
 // Equal says whether two terms are the same in everything.

@@ -35,7 +35,7 @@ func TestAfterCorr(t *testing.T) {
 			t.Errorf("%s: met %v, never %v, want %q and %q", tt.text, d.MetOf(elements, 5), d.NeverOf(elements), tt.met, tt.never)
 		}
 		for index := range elements.All() {
-			one := d.OfElement(index)
+			one := d.OfElement(protocol.Element{Array: 1_000_000_000_500, Index: index})
 			if got, want := one.MetAt(5), d.MetOf(elements, 5).Has(index); got != want {
 				t.Errorf("%s: element %d alone may start: %t, want %t", tt.text, index, got, want)
 			}
@@ -51,11 +51,11 @@ func TestAfterCorrOfOtherTerms(t *testing.T) {
 	t.Parallel()
 	elements := protocol.IndexesOf(0, 1)
 	var none *protocol.Dependency
-	if none.Corresponds() || !none.MetOf(elements, 1).Equal(elements) || !none.NeverOf(elements).IsZero() || none.OfElement(1) != nil {
+	if none.Corresponds() || !none.MetOf(elements, 1).Equal(elements) || !none.NeverOf(elements).IsZero() || none.OfElement(protocol.Element{Index: 1}) != nil {
 		t.Error("no dependency lets all elements start")
 	}
 	d, _ := protocol.ParseDependency("afterok:1000000000001")
-	if d.Corresponds() || d.OfElement(0) != d || !d.MetOf(elements, 1).IsZero() {
+	if d.Corresponds() || d.OfElement(protocol.Element{}) != d || !d.MetOf(elements, 1).IsZero() {
 		t.Errorf("%+v", d)
 	}
 	d.Terms[0] = d.Terms[0].Ended(protocol.Completed, 3)

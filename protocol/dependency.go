@@ -155,12 +155,12 @@ func (d *Dependency) Check() error {
 }
 
 // MetAt says whether the job may start, as far as other jobs matter, at an instant. Of a job array with [AfterCorr] some
-// elements may: see [Dependency.MetOf].
+// elements may before all do: see [Dependency.MetOf].
 func (d *Dependency) MetAt(now Instant) bool {
 	if d == nil {
 		return true
 	}
-	met := func(t DependencyTerm) bool { return t.Kind == AfterCorr || t.Met != 0 && t.Met <= now }
+	met := func(t DependencyTerm) bool { return t.Met != 0 && t.Met <= now }
 	if d.Any {
 		return slices.ContainsFunc(d.Terms, met)
 	}

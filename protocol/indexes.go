@@ -54,6 +54,21 @@ func collectIndexes(rising iter.Seq[int]) Indexes {
 	return x
 }
 
+// Check says what is wrong with the runs of a set that came from elsewhere, if anything.
+func (x Indexes) Check() error {
+	next := 0
+	for i, r := range x {
+		switch {
+		case r.First < next || r.Last < r.First || r.Last > MaxIndex:
+			return fmt.Errorf("run %d is from %d to %d; runs rise, and end at %d at the latest", i, r.First, r.Last, MaxIndex)
+		case r.Step < 1 || (r.Last-r.First)%r.Step != 0 || r.First == r.Last && r.Step != 1:
+			return fmt.Errorf("run %d, from %d to %d, has the step %d", i, r.First, r.Last, r.Step)
+		}
+		next = r.Last + 1
+	}
+	return nil
+}
+
 // ParseIndexes reads a list of indexes and ranges, as --array of sbatch(1) has it: 0-9, 0-98:2, or 1,3,5-7.
 func ParseIndexes(s string) (Indexes, error) {
 	var parts []IndexRun

@@ -184,6 +184,28 @@ type JobOutcome struct {
 	Ended   Duration // how long ago it did; 0 unless the state is terminal
 }
 
+// ElementsQuery asks the origin of a job array which elements have ended, and how, and to report again when others of them end:
+// those of an array of the sender wait for them. The sender repeats it for those of which it does not know yet.
+type ElementsQuery struct {
+	Array    JobID
+	User     string  // of the array that depends on it, by the name at the sender
+	Elements Indexes // at most [MaxElementRuns] runs; more come in further queries
+}
+
+// ElementsOutcome answers an [ElementsQuery], in as many messages as it takes, and again when elements end. Of an element that is
+// in neither set it says nothing. It is evidence, as [JobOutcome] is.
+type ElementsOutcome struct {
+	Array     JobID
+	User      string  // as of [JobOutcome]
+	Unknown   bool    // its origin has no such job, or does not show it to the user
+	NoArray   bool    // it has it, and it is no array
+	Completed Indexes // elements that have ended as COMPLETED; at most [MaxElementRuns] runs
+	Others    Indexes // those that have ended otherwise, or never were; at most as many
+}
+
+// MaxElementRuns is how many runs of indexes a set has at most in an [ElementsQuery] and an [ElementsOutcome].
+const MaxElementRuns = 1000
+
 // UseReport says what users have used of the sender's machine, all that it knows: what jobs used that ran there, whose
 // users have the same names at the receiver. It is not acknowledged. The sender says it again and again, so a report that is
 // lost comes with the next one. It is evidence: users have less priority by it.
@@ -217,55 +239,59 @@ type Watermark struct {
 }
 
 // Kind implements [Message], as for every message below.
-func (QuoteRequest) Kind() string   { return "quote-request" }
-func (QuoteReply) Kind() string     { return "quote-reply" }
-func (Volunteer) Kind() string      { return "volunteer" }
-func (Offer) Kind() string          { return "offer" }
-func (Prepared) Kind() string       { return "prepared" }
-func (Refused) Kind() string        { return "refused" }
-func (Grant) Kind() string          { return "grant" }
-func (Accept) Kind() string         { return "accept" }
-func (PrepareExpired) Kind() string { return "prepare-expired" }
-func (Status) Kind() string         { return "status" }
-func (PlannedStarts) Kind() string  { return "planned-starts" }
-func (StatusAck) Kind() string      { return "status-ack" }
-func (Result) Kind() string         { return "result" }
-func (ResultAck) Kind() string      { return "result-ack" }
-func (Recall) Kind() string         { return "recall" }
-func (Recalled) Kind() string       { return "recalled" }
-func (DecisionQuery) Kind() string  { return "decision-query" }
-func (Abort) Kind() string          { return "abort" }
-func (UnknownJob) Kind() string     { return "unknown-job" }
-func (Fenced) Kind() string         { return "fenced" }
-func (Watermark) Kind() string      { return "watermark" }
-func (OutcomeQuery) Kind() string   { return "outcome-query" }
-func (JobOutcome) Kind() string     { return "job-outcome" }
-func (UseReport) Kind() string      { return "use-report" }
+func (QuoteRequest) Kind() string    { return "quote-request" }
+func (QuoteReply) Kind() string      { return "quote-reply" }
+func (Volunteer) Kind() string       { return "volunteer" }
+func (Offer) Kind() string           { return "offer" }
+func (Prepared) Kind() string        { return "prepared" }
+func (Refused) Kind() string         { return "refused" }
+func (Grant) Kind() string           { return "grant" }
+func (Accept) Kind() string          { return "accept" }
+func (PrepareExpired) Kind() string  { return "prepare-expired" }
+func (Status) Kind() string          { return "status" }
+func (PlannedStarts) Kind() string   { return "planned-starts" }
+func (StatusAck) Kind() string       { return "status-ack" }
+func (Result) Kind() string          { return "result" }
+func (ResultAck) Kind() string       { return "result-ack" }
+func (Recall) Kind() string          { return "recall" }
+func (Recalled) Kind() string        { return "recalled" }
+func (DecisionQuery) Kind() string   { return "decision-query" }
+func (Abort) Kind() string           { return "abort" }
+func (UnknownJob) Kind() string      { return "unknown-job" }
+func (Fenced) Kind() string          { return "fenced" }
+func (Watermark) Kind() string       { return "watermark" }
+func (OutcomeQuery) Kind() string    { return "outcome-query" }
+func (JobOutcome) Kind() string      { return "job-outcome" }
+func (ElementsQuery) Kind() string   { return "elements-query" }
+func (ElementsOutcome) Kind() string { return "elements-outcome" }
+func (UseReport) Kind() string       { return "use-report" }
 
-func (QuoteRequest) message()   {}
-func (QuoteReply) message()     {}
-func (Volunteer) message()      {}
-func (Offer) message()          {}
-func (Prepared) message()       {}
-func (Refused) message()        {}
-func (Grant) message()          {}
-func (Accept) message()         {}
-func (PrepareExpired) message() {}
-func (Status) message()         {}
-func (PlannedStarts) message()  {}
-func (StatusAck) message()      {}
-func (Result) message()         {}
-func (ResultAck) message()      {}
-func (Recall) message()         {}
-func (Recalled) message()       {}
-func (DecisionQuery) message()  {}
-func (Abort) message()          {}
-func (UnknownJob) message()     {}
-func (Fenced) message()         {}
-func (Watermark) message()      {}
-func (OutcomeQuery) message()   {}
-func (JobOutcome) message()     {}
-func (UseReport) message()      {}
+func (QuoteRequest) message()    {}
+func (QuoteReply) message()      {}
+func (Volunteer) message()       {}
+func (Offer) message()           {}
+func (Prepared) message()        {}
+func (Refused) message()         {}
+func (Grant) message()           {}
+func (Accept) message()          {}
+func (PrepareExpired) message()  {}
+func (Status) message()          {}
+func (PlannedStarts) message()   {}
+func (StatusAck) message()       {}
+func (Result) message()          {}
+func (ResultAck) message()       {}
+func (Recall) message()          {}
+func (Recalled) message()        {}
+func (DecisionQuery) message()   {}
+func (Abort) message()           {}
+func (UnknownJob) message()      {}
+func (Fenced) message()          {}
+func (Watermark) message()       {}
+func (OutcomeQuery) message()    {}
+func (JobOutcome) message()      {}
+func (ElementsQuery) message()   {}
+func (ElementsOutcome) message() {}
+func (UseReport) message()       {}
 
 // Evidence says whether a message must carry the sender's signature and not
 // only the session's MAC, because it may have to be shown to others later.
@@ -274,7 +300,7 @@ func Evidence(m Message) bool { return EvidenceKind(m.Kind()) }
 // EvidenceKind is [Evidence] of all messages of a kind.
 func EvidenceKind(kind string) bool {
 	switch kind {
-	case Grant{}.Kind(), Accept{}.Kind(), Result{}.Kind(), JobOutcome{}.Kind(), UseReport{}.Kind():
+	case Grant{}.Kind(), Accept{}.Kind(), Result{}.Kind(), JobOutcome{}.Kind(), ElementsOutcome{}.Kind(), UseReport{}.Kind():
 		return true
 	default:
 		return false

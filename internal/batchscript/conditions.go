@@ -30,7 +30,7 @@ func conditions() []Option {
 		{
 			Long: "dependency", Short: "d", Value: "jobs",
 			Help: "do not start the job before others have started or ended: after:ID[+minutes], afterany:ID, afterok:ID, afternotok:ID, aftercorr:ARRAY (of an array: each element after that of the same index), several with : between them, or singleton; with commas all are needed, with ? one",
-			set:  setDependency, Slurm: true, Note: "jobs of any origin can be named, with `aftercorr` arrays of the same site",
+			set:  setDependency, Slurm: true, Note: "jobs and arrays of any origin can be named",
 		},
 		{
 			Long: "nice", Value: "number", Maybe: true, Help: "take the number off the job's priority (default: 0; 100 without a number)",

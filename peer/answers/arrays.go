@@ -41,6 +41,8 @@ func (a Answers) arrayReason(array *tables.Array) string {
 		return ""
 	case stopped != "" && !a.Site.Listening:
 		return stopped
+	case array.HoldReason(a.Now) == view.ReasonDependencyNever:
+		return view.Detailed(view.ReasonDependencyNever, array.Job.Wants().Dependency.NeverReason())
 	case array.HoldReason(a.Now) != "":
 		return array.HoldReason(a.Now)
 	case array.Throttled():

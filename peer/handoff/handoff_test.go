@@ -419,6 +419,8 @@ func TestActsOn(t *testing.T) {
 		"a quote, while it is mute": {protocol.QuoteReply{}, false, true, true, false},
 		"a question":                {protocol.QuoteRequest{}, false, true, true, false},
 		"a query of an outcome":     {protocol.OutcomeQuery{}, false, true, true, false},
+		"a query of elements":       {protocol.ElementsQuery{}, false, true, true, false},
+		"ends of elements":          {protocol.ElementsOutcome{}, false, true, false, false},
 		"an offer":                  {protocol.Offer{}, false, true, true, false},
 		"a refusal":                 {protocol.Refused{Tag: tag}, false, true, true, false},
 		"a report":                  {protocol.Status{Tag: tag}, false, true, false, true},

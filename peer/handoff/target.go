@@ -184,7 +184,7 @@ func GuestDue(g *row.Guest, attempts int) Answer[Reply] {
 // isolated partner the others have no effect.
 func Needs(m protocol.Message) bool {
 	switch m.(type) { //nolint:gochecksumtype // the others belong to hand-offs, or to what proves them
-	case protocol.QuoteReply, protocol.Volunteer, protocol.OutcomeQuery, protocol.JobOutcome, protocol.UseReport:
+	case protocol.QuoteReply, protocol.Volunteer, protocol.OutcomeQuery, protocol.JobOutcome, protocol.ElementsQuery, protocol.ElementsOutcome, protocol.UseReport:
 		return false
 	}
 	return true
@@ -208,7 +208,7 @@ func ActsOn(m protocol.Message, distrusted, mute bool) (acts bool, unknown *prot
 		return !distrusted, nil
 	}
 	switch m := m.(type) { //nolint:gochecksumtype // the others may end something
-	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused, protocol.OutcomeQuery:
+	case protocol.QuoteRequest, protocol.QuoteReply, protocol.Offer, protocol.Refused, protocol.OutcomeQuery, protocol.ElementsQuery:
 		return true, nil // which end nothing
 	case protocol.Status:
 		return false, &m.Tag

@@ -49,7 +49,14 @@ func (m *monitor) unmet(s *Site, j *row.Job) string {
 }
 
 func (m *monitor) unmetTerm(s *Site, j *row.Job, t protocol.DependencyTerm) string {
-	state := cmp.Or(m.ends[t.Job], m.arrays[t.Job], m.never[t.Job]) // 0: it has not ended
+	awaited := t.Job
+	if t.Kind == protocol.AfterCorr { // of an element whose array waits for one of another origin
+		awaited = protocol.Element{Array: t.Job, Index: j.Element.Index}.ID()
+		if !m.elements[t.Job].Has(j.Element.Index) {
+			return fmt.Sprintf("%s:%v, which has no element %d", t.Kind, t.Job, j.Element.Index)
+		}
+	}
+	state := cmp.Or(m.ends[awaited], m.arrays[awaited], m.never[awaited]) // 0: it has not ended
 	met := false
 	switch starts := m.starts[t.Job]; t.Kind {
 	case protocol.Singleton:
@@ -64,11 +71,10 @@ func (m *monitor) unmetTerm(s *Site, j *row.Job, t protocol.DependencyTerm) stri
 		}
 	case protocol.AfterAny:
 		met = state != 0
-	case protocol.AfterOK:
+	case protocol.AfterOK, protocol.AfterCorr:
 		met = state == protocol.Completed
 	case protocol.AfterNotOK:
 		met = state != 0 && state != protocol.Completed
-	case protocol.AfterCorr: // an element has another term in its place
 	}
 	if met {
 		return ""

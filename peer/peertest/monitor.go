@@ -23,16 +23,17 @@ type monitor struct {
 	acked    map[protocol.JobID]protocol.SiteName
 	ends     map[protocol.JobID]protocol.State
 	requeue  map[protocol.JobID]bool
-	restarts map[protocol.JobID]int             // that are durable at the origin
-	unknown  map[protocol.JobID]bool            // ended by an operator with its outcome unknown: may start once
-	forced   map[protocol.JobID]bool            // by an operator: may run twice
-	released map[protocol.Tag]protocol.SiteName // whose result its origin has acknowledged
-	again    map[protocol.Tag]bool              // released by a life that was lost: may be asked for again
-	arrays   map[protocol.JobID]protocol.State  // of those that have ended
-	never    map[protocol.JobID]protocol.State  // of elements that have ended before they became jobs
-	placed   map[protocol.Tag]bool              // whose conditions were looked at
-	older    bool                               // a site has rows of an earlier time: what they depend on may have ended
-	respool  map[protocol.SiteName]bool         // whose spool is of an earlier time: it may lack output
+	restarts map[protocol.JobID]int              // that are durable at the origin
+	unknown  map[protocol.JobID]bool             // ended by an operator with its outcome unknown: may start once
+	forced   map[protocol.JobID]bool             // by an operator: may run twice
+	released map[protocol.Tag]protocol.SiteName  // whose result its origin has acknowledged
+	again    map[protocol.Tag]bool               // released by a life that was lost: may be asked for again
+	arrays   map[protocol.JobID]protocol.State   // of those that have ended
+	never    map[protocol.JobID]protocol.State   // of elements that have ended before they became jobs
+	elements map[protocol.JobID]protocol.Indexes // of arrays
+	placed   map[protocol.Tag]bool               // whose conditions were looked at
+	older    bool                                // a site has rows of an earlier time: what they depend on may have ended
+	respool  map[protocol.SiteName]bool          // whose spool is of an earlier time: it may lack output
 	taken    map[intake]int
 	prepared map[guestAt]intake                // in which guests were
 	startBy  map[protocol.Tag]protocol.Instant // what starts together with others, by its site's clock
@@ -82,6 +83,7 @@ func newMonitor(w *World) *monitor {
 		respool:  map[protocol.SiteName]bool{},
 		arrays:   map[protocol.JobID]protocol.State{},
 		never:    map[protocol.JobID]protocol.State{},
+		elements: map[protocol.JobID]protocol.Indexes{},
 		placed:   map[protocol.Tag]bool{},
 		prepared: map[guestAt]intake{},
 	}
@@ -165,6 +167,7 @@ func (m *monitor) recorded(s *Site, rec row.Record) {
 			m.world.scribe.first[n] = row.NextSeq
 		}
 	case row.Array:
+		m.elements[row.ID()] = row.Asked.Indexes
 		m.noteNever(row.ID(), row.Cancelled)
 	case row.Payload, row.Dedup, row.Partner, row.Generation, nil:
 	}

@@ -74,6 +74,17 @@ func (c *scribe) message(m protocol.Message) string { //nolint:cyclop // one lin
 		return m.Kind() + " " + c.job(m.Job)
 	case protocol.JobOutcome:
 		return fmt.Sprintf("%s %s %v", m.Kind(), c.job(m.Job), m.State)
+	case protocol.ElementsQuery:
+		return fmt.Sprintf("%s %s %v", m.Kind(), c.job(m.Array), m.Elements)
+	case protocol.ElementsOutcome:
+		text := fmt.Sprintf("%s %s completed %v, others %v", m.Kind(), c.job(m.Array), m.Completed, m.Others)
+		if m.Unknown {
+			text += ", unknown"
+		}
+		if m.NoArray {
+			text += ", no array"
+		}
+		return text
 	case protocol.UseReport:
 		parts := make([]string, len(m.Uses))
 		for i, u := range m.Uses {

@@ -78,7 +78,7 @@ func (a *Array) Element(index int) Job {
 		j.CancelledBy = ""
 	}
 	if c := j.Wants(); c.Dependency.Corresponds() {
-		c.Dependency = c.Dependency.OfElement(index)
+		c.Dependency = c.Dependency.OfElement(j.Element)
 		j.SetConditions(c)
 	}
 	return j
@@ -107,14 +107,18 @@ func (a *Array) Doomed() protocol.Indexes { return a.Job.Wants().Dependency.Neve
 // HoldReason is why no pending element must be placed at an instant, in the words of Slurm; empty: some may be, or there
 // are none.
 func (a *Array) HoldReason(now protocol.Instant) string {
-	why := a.Job.HoldReason(now)
+	c := a.Job.Wants()
 	switch {
-	case why != "" || a.Pending.IsZero() || !a.Ready(now).IsZero():
-		return why
-	case a.Doomed().Equal(a.Pending):
+	case c.Hold != "" || !c.Dependency.Corresponds() || c.Dependency.NeverReason() != "":
+		return a.Job.HoldReason(now)
+	case !a.Pending.IsZero() && a.Ready(now).IsZero() && a.Doomed().Equal(a.Pending):
 		return view.ReasonDependencyNever
+	case !a.Pending.IsZero() && a.Ready(now).IsZero():
+		return view.ReasonDependency
+	case c.Begin > now:
+		return view.ReasonBeginTime
 	}
-	return view.ReasonDependency
+	return ""
 }
 
 // ElementPayload is what an element runs, of what its array was submitted with.

@@ -51,6 +51,15 @@ func checkMessage(m protocol.Message) error { //nolint:cyclop // one case for ea
 		return wire.First(checkJob("job", m.Job), wire.Text("user", m.User, protocol.MaxUser))
 	case protocol.JobOutcome:
 		return checkJobOutcome(m)
+	case protocol.ElementsQuery:
+		return wire.First(
+			checkJob("array", m.Array), wire.Required("user", m.User, protocol.MaxUser),
+			wire.Present("elements", !m.Elements.IsZero()), checkRuns("elements", m.Elements),
+		)
+	case protocol.ElementsOutcome:
+		return wire.First(
+			checkJob("array", m.Array), wire.Text("user", m.User, protocol.MaxUser), checkRuns("completed", m.Completed), checkRuns("others", m.Others),
+		)
 	case protocol.UseReport:
 		return wire.First(
 			wire.Present("at_ms", m.At > 0), wire.Present("half_life_ms", m.HalfLife > 0), wire.Amount("half_life_ms", m.HalfLife),
@@ -91,6 +100,10 @@ func checkUse(u protocol.Use) error {
 
 func checkJobOutcome(m protocol.JobOutcome) error {
 	return wire.First(checkJob("job", m.Job), wire.Text("user", m.User, protocol.MaxUser), wire.Amount("started_ms", m.Started), wire.Amount("ended_ms", m.Ended))
+}
+
+func checkRuns(field string, x protocol.Indexes) error {
+	return wire.First(wire.AtMost(field, len(x), protocol.MaxElementRuns), wire.In(field, x.Check()))
 }
 
 func checkQuoteReply(m protocol.QuoteReply) error {

@@ -28,7 +28,8 @@ func Kinds() []string {
 		protocol.Recall{}.Kind(), protocol.Recalled{}.Kind(),
 		protocol.DecisionQuery{}.Kind(), protocol.Abort{}.Kind(),
 		protocol.UnknownJob{}.Kind(), protocol.Fenced{}.Kind(), protocol.Watermark{}.Kind(),
-		protocol.OutcomeQuery{}.Kind(), protocol.JobOutcome{}.Kind(), protocol.UseReport{}.Kind(),
+		protocol.OutcomeQuery{}.Kind(), protocol.JobOutcome{}.Kind(),
+		protocol.ElementsQuery{}.Kind(), protocol.ElementsOutcome{}.Kind(), protocol.UseReport{}.Kind(),
 	}
 }
 

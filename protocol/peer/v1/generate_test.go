@@ -117,6 +117,14 @@ func drawNotice(t *rapid.T, kind string) protocol.Message {
 			Job: placed.Job, User: rapid.SampledFrom([]string{"", "ada"}).Draw(t, "user"), State: rapid.SampledFrom(states).Draw(t, "state"), Ended: protocol.Duration(rapid.Int64Range(0, 1<<40).Draw(t, "ended")),
 			Started: rapid.SampledFrom([]protocol.Duration{0, 1, protocol.Hour, protocol.Never}).Draw(t, "started"),
 		}
+	case "elements-query":
+		return protocol.ElementsQuery{Array: placed.Job, User: "ada", Elements: protocol.IndexesOf(rapid.SliceOfN(rapid.IntRange(0, 40), 1, 20).Draw(t, "elements")...)}
+	case "elements-outcome":
+		return protocol.ElementsOutcome{
+			Array: placed.Job, User: rapid.SampledFrom([]string{"", "ada"}).Draw(t, "user"), Unknown: rapid.Bool().Draw(t, "unknown"), NoArray: rapid.Bool().Draw(t, "no array"),
+			Completed: protocol.IndexesOf(rapid.SliceOf(rapid.IntRange(0, protocol.MaxIndex)).Draw(t, "completed")...),
+			Others:    protocol.IndexesOf(rapid.SliceOf(rapid.IntRange(0, 40)).Draw(t, "others")...),
+		}
 	case "use-report":
 		return protocol.UseReport{At: protocol.Instant(rapid.Int64Min(1).Draw(t, "at")), HalfLife: protocol.Duration(rapid.Int64Range(1, 1<<40).Draw(t, "half_life")), Uses: protocoltest.Slice(t, drawUse)}
 	case "unknown-job":

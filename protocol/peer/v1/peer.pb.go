@@ -846,6 +846,161 @@ func (x *JobOutcome) GetUser() string {
 	return ""
 }
 
+// ElementsQuery is the body of kind "elements-query".
+type ElementsQuery struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. A job array of the receiver, for elements of which those of one of the sender wait.
+	Array uint64 `protobuf:"varint,1,opt,name=array,proto3" json:"array,omitempty"`
+	// Required. User of the array that waits, by the name at the sender.
+	User string `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	// Required. Indexes of elements, at most 1000 runs that rise: of each its first index, its last one, and the step between two.
+	Elements      []uint32 `protobuf:"varint,3,rep,packed,name=elements,proto3" json:"elements,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ElementsQuery) Reset() {
+	*x = ElementsQuery{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ElementsQuery) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ElementsQuery) ProtoMessage() {}
+
+func (x *ElementsQuery) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ElementsQuery.ProtoReflect.Descriptor instead.
+func (*ElementsQuery) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *ElementsQuery) GetArray() uint64 {
+	if x != nil {
+		return x.Array
+	}
+	return 0
+}
+
+func (x *ElementsQuery) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *ElementsQuery) GetElements() []uint32 {
+	if x != nil {
+		return x.Elements
+	}
+	return nil
+}
+
+// ElementsOutcome is the body of kind "elements-outcome".
+type ElementsOutcome struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required. A job array of the sender.
+	Array uint64 `protobuf:"varint,1,opt,name=array,proto3" json:"array,omitempty"`
+	// Optional. User of the query, for whose arrays the answer is. Not stated: it is for those of all users.
+	User string `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	// Optional. The sender has no such job, or does not show it to the user.
+	Unknown bool `protobuf:"varint,3,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// Optional. The sender has such a job, which is no array.
+	NoArray bool `protobuf:"varint,4,opt,name=no_array,json=noArray,proto3" json:"no_array,omitempty"`
+	// Optional. Elements that have ended as COMPLETED, in runs as those of the query.
+	Completed []uint32 `protobuf:"varint,5,rep,packed,name=completed,proto3" json:"completed,omitempty"`
+	// Optional. Elements that have ended otherwise, or never were, in runs as those of the query.
+	Others        []uint32 `protobuf:"varint,6,rep,packed,name=others,proto3" json:"others,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ElementsOutcome) Reset() {
+	*x = ElementsOutcome{}
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ElementsOutcome) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ElementsOutcome) ProtoMessage() {}
+
+func (x *ElementsOutcome) ProtoReflect() protoreflect.Message {
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ElementsOutcome.ProtoReflect.Descriptor instead.
+func (*ElementsOutcome) Descriptor() ([]byte, []int) {
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *ElementsOutcome) GetArray() uint64 {
+	if x != nil {
+		return x.Array
+	}
+	return 0
+}
+
+func (x *ElementsOutcome) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *ElementsOutcome) GetUnknown() bool {
+	if x != nil {
+		return x.Unknown
+	}
+	return false
+}
+
+func (x *ElementsOutcome) GetNoArray() bool {
+	if x != nil {
+		return x.NoArray
+	}
+	return false
+}
+
+func (x *ElementsOutcome) GetCompleted() []uint32 {
+	if x != nil {
+		return x.Completed
+	}
+	return nil
+}
+
+func (x *ElementsOutcome) GetOthers() []uint32 {
+	if x != nil {
+		return x.Others
+	}
+	return nil
+}
+
 // UseReport is the body of kind "use-report". It is not acknowledged.
 type UseReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -861,7 +1016,7 @@ type UseReport struct {
 
 func (x *UseReport) Reset() {
 	*x = UseReport{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -873,7 +1028,7 @@ func (x *UseReport) String() string {
 func (*UseReport) ProtoMessage() {}
 
 func (x *UseReport) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[11]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -886,7 +1041,7 @@ func (x *UseReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UseReport.ProtoReflect.Descriptor instead.
 func (*UseReport) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{11}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UseReport) GetAtMs() int64 {
@@ -929,7 +1084,7 @@ type Use struct {
 
 func (x *Use) Reset() {
 	*x = Use{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -941,7 +1096,7 @@ func (x *Use) String() string {
 func (*Use) ProtoMessage() {}
 
 func (x *Use) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[12]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -954,7 +1109,7 @@ func (x *Use) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Use.ProtoReflect.Descriptor instead.
 func (*Use) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{12}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Use) GetOrigin() string {
@@ -1008,7 +1163,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1020,7 +1175,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[13]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1033,7 +1188,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{13}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Refused) GetTag() *v1.Tag {
@@ -1084,7 +1239,7 @@ type Status struct {
 
 func (x *Status) Reset() {
 	*x = Status{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1096,7 +1251,7 @@ func (x *Status) String() string {
 func (*Status) ProtoMessage() {}
 
 func (x *Status) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[14]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1109,7 +1264,7 @@ func (x *Status) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Status.ProtoReflect.Descriptor instead.
 func (*Status) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{14}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Status) GetTag() *v1.Tag {
@@ -1179,7 +1334,7 @@ type PlannedStarts struct {
 
 func (x *PlannedStarts) Reset() {
 	*x = PlannedStarts{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +1346,7 @@ func (x *PlannedStarts) String() string {
 func (*PlannedStarts) ProtoMessage() {}
 
 func (x *PlannedStarts) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[15]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1359,7 @@ func (x *PlannedStarts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedStarts.ProtoReflect.Descriptor instead.
 func (*PlannedStarts) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{15}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PlannedStarts) GetStarts() []*PlannedStart {
@@ -1227,7 +1382,7 @@ type PlannedStart struct {
 
 func (x *PlannedStart) Reset() {
 	*x = PlannedStart{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1239,7 +1394,7 @@ func (x *PlannedStart) String() string {
 func (*PlannedStart) ProtoMessage() {}
 
 func (x *PlannedStart) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[16]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1252,7 +1407,7 @@ func (x *PlannedStart) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PlannedStart.ProtoReflect.Descriptor instead.
 func (*PlannedStart) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{16}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *PlannedStart) GetTag() *v1.Tag {
@@ -1282,7 +1437,7 @@ type StatusAck struct {
 
 func (x *StatusAck) Reset() {
 	*x = StatusAck{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1294,7 +1449,7 @@ func (x *StatusAck) String() string {
 func (*StatusAck) ProtoMessage() {}
 
 func (x *StatusAck) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[17]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1307,7 +1462,7 @@ func (x *StatusAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusAck.ProtoReflect.Descriptor instead.
 func (*StatusAck) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{17}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *StatusAck) GetTag() *v1.Tag {
@@ -1347,7 +1502,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1359,7 +1514,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[18]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1372,7 +1527,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{18}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Result) GetTag() *v1.Tag {
@@ -1430,7 +1585,7 @@ type Recall struct {
 
 func (x *Recall) Reset() {
 	*x = Recall{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1442,7 +1597,7 @@ func (x *Recall) String() string {
 func (*Recall) ProtoMessage() {}
 
 func (x *Recall) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[19]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1455,7 +1610,7 @@ func (x *Recall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Recall.ProtoReflect.Descriptor instead.
 func (*Recall) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{19}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Recall) GetTag() *v1.Tag {
@@ -1485,7 +1640,7 @@ type Fenced struct {
 
 func (x *Fenced) Reset() {
 	*x = Fenced{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1652,7 @@ func (x *Fenced) String() string {
 func (*Fenced) ProtoMessage() {}
 
 func (x *Fenced) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[20]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1665,7 @@ func (x *Fenced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fenced.ProtoReflect.Descriptor instead.
 func (*Fenced) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{20}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Fenced) GetTag() *v1.Tag {
@@ -1549,7 +1704,7 @@ type Watermark struct {
 
 func (x *Watermark) Reset() {
 	*x = Watermark{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1561,7 +1716,7 @@ func (x *Watermark) String() string {
 func (*Watermark) ProtoMessage() {}
 
 func (x *Watermark) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[21]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1574,7 +1729,7 @@ func (x *Watermark) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Watermark.ProtoReflect.Descriptor instead.
 func (*Watermark) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{21}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Watermark) GetLife() *Life {
@@ -1672,7 +1827,7 @@ type Card struct {
 
 func (x *Card) Reset() {
 	*x = Card{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1684,7 +1839,7 @@ func (x *Card) String() string {
 func (*Card) ProtoMessage() {}
 
 func (x *Card) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[22]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1697,7 +1852,7 @@ func (x *Card) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Card.ProtoReflect.Descriptor instead.
 func (*Card) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{22}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Card) GetSite() string {
@@ -1855,7 +2010,7 @@ type AssociationTable struct {
 
 func (x *AssociationTable) Reset() {
 	*x = AssociationTable{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1867,7 +2022,7 @@ func (x *AssociationTable) String() string {
 func (*AssociationTable) ProtoMessage() {}
 
 func (x *AssociationTable) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[23]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1880,7 +2035,7 @@ func (x *AssociationTable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssociationTable.ProtoReflect.Descriptor instead.
 func (*AssociationTable) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{23}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *AssociationTable) GetRules() []*AssociationRule {
@@ -1917,7 +2072,7 @@ type AssociationRule struct {
 
 func (x *AssociationRule) Reset() {
 	*x = AssociationRule{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2084,7 @@ func (x *AssociationRule) String() string {
 func (*AssociationRule) ProtoMessage() {}
 
 func (x *AssociationRule) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[24]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2097,7 @@ func (x *AssociationRule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssociationRule.ProtoReflect.Descriptor instead.
 func (*AssociationRule) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{24}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AssociationRule) GetUser() string {
@@ -2016,7 +2171,7 @@ type Life struct {
 
 func (x *Life) Reset() {
 	*x = Life{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2028,7 +2183,7 @@ func (x *Life) String() string {
 func (*Life) ProtoMessage() {}
 
 func (x *Life) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[25]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2041,7 +2196,7 @@ func (x *Life) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Life.ProtoReflect.Descriptor instead.
 func (*Life) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{25}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Life) GetIncarnation() uint64 {
@@ -2092,7 +2247,7 @@ type SignedCard struct {
 
 func (x *SignedCard) Reset() {
 	*x = SignedCard{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2259,7 @@ func (x *SignedCard) String() string {
 func (*SignedCard) ProtoMessage() {}
 
 func (x *SignedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[26]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +2272,7 @@ func (x *SignedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedCard.ProtoReflect.Descriptor instead.
 func (*SignedCard) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{26}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SignedCard) GetCard() []byte {
@@ -2159,7 +2314,7 @@ type Hello struct {
 
 func (x *Hello) Reset() {
 	*x = Hello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2171,7 +2326,7 @@ func (x *Hello) String() string {
 func (*Hello) ProtoMessage() {}
 
 func (x *Hello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[27]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2184,7 +2339,7 @@ func (x *Hello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hello.ProtoReflect.Descriptor instead.
 func (*Hello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{27}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Hello) GetVersion() uint32 {
@@ -2249,7 +2404,7 @@ type SignedHello struct {
 
 func (x *SignedHello) Reset() {
 	*x = SignedHello{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2261,7 +2416,7 @@ func (x *SignedHello) String() string {
 func (*SignedHello) ProtoMessage() {}
 
 func (x *SignedHello) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[28]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2274,7 +2429,7 @@ func (x *SignedHello) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SignedHello.ProtoReflect.Descriptor instead.
 func (*SignedHello) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{28}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SignedHello) GetHello() []byte {
@@ -2310,7 +2465,7 @@ type FetchRequest struct {
 
 func (x *FetchRequest) Reset() {
 	*x = FetchRequest{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2322,7 +2477,7 @@ func (x *FetchRequest) String() string {
 func (*FetchRequest) ProtoMessage() {}
 
 func (x *FetchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[29]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2335,7 +2490,7 @@ func (x *FetchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchRequest.ProtoReflect.Descriptor instead.
 func (*FetchRequest) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{29}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *FetchRequest) GetId() uint64 {
@@ -2391,7 +2546,7 @@ type FetchReply struct {
 
 func (x *FetchReply) Reset() {
 	*x = FetchReply{}
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2403,7 +2558,7 @@ func (x *FetchReply) String() string {
 func (*FetchReply) ProtoMessage() {}
 
 func (x *FetchReply) ProtoReflect() protoreflect.Message {
-	mi := &file_protocol_peer_v1_peer_proto_msgTypes[30]
+	mi := &file_protocol_peer_v1_peer_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2416,7 +2571,7 @@ func (x *FetchReply) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FetchReply.ProtoReflect.Descriptor instead.
 func (*FetchReply) Descriptor() ([]byte, []int) {
-	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{30}
+	return file_protocol_peer_v1_peer_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *FetchReply) GetId() uint64 {
@@ -2511,7 +2666,18 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
 	"started_ms\x18\x03 \x01(\x03R\tstartedMs\x12\x19\n" +
 	"\bended_ms\x18\x04 \x01(\x03R\aendedMs\x12\x12\n" +
-	"\x04user\x18\x05 \x01(\tR\x04user\"o\n" +
+	"\x04user\x18\x05 \x01(\tR\x04user\"U\n" +
+	"\rElementsQuery\x12\x14\n" +
+	"\x05array\x18\x01 \x01(\x04R\x05array\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x12\x1a\n" +
+	"\belements\x18\x03 \x03(\rR\belements\"\xa6\x01\n" +
+	"\x0fElementsOutcome\x12\x14\n" +
+	"\x05array\x18\x01 \x01(\x04R\x05array\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x12\x18\n" +
+	"\aunknown\x18\x03 \x01(\bR\aunknown\x12\x19\n" +
+	"\bno_array\x18\x04 \x01(\bR\anoArray\x12\x1c\n" +
+	"\tcompleted\x18\x05 \x03(\rR\tcompleted\x12\x16\n" +
+	"\x06others\x18\x06 \x03(\rR\x06others\"o\n" +
 	"\tUseReport\x12\x13\n" +
 	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12 \n" +
 	"\fhalf_life_ms\x18\x02 \x01(\x03R\n" +
@@ -2651,7 +2817,7 @@ func file_protocol_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_protocol_peer_v1_peer_proto_rawDescData
 }
 
-var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 31)
+var file_protocol_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
 var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*QuoteRequest)(nil),     // 0: switchyard.peer.v1.QuoteRequest
 	(*QuoteReply)(nil),       // 1: switchyard.peer.v1.QuoteReply
@@ -2664,72 +2830,74 @@ var file_protocol_peer_v1_peer_proto_goTypes = []any{
 	(*UnknownJob)(nil),       // 8: switchyard.peer.v1.UnknownJob
 	(*OutcomeQuery)(nil),     // 9: switchyard.peer.v1.OutcomeQuery
 	(*JobOutcome)(nil),       // 10: switchyard.peer.v1.JobOutcome
-	(*UseReport)(nil),        // 11: switchyard.peer.v1.UseReport
-	(*Use)(nil),              // 12: switchyard.peer.v1.Use
-	(*Refused)(nil),          // 13: switchyard.peer.v1.Refused
-	(*Status)(nil),           // 14: switchyard.peer.v1.Status
-	(*PlannedStarts)(nil),    // 15: switchyard.peer.v1.PlannedStarts
-	(*PlannedStart)(nil),     // 16: switchyard.peer.v1.PlannedStart
-	(*StatusAck)(nil),        // 17: switchyard.peer.v1.StatusAck
-	(*Result)(nil),           // 18: switchyard.peer.v1.Result
-	(*Recall)(nil),           // 19: switchyard.peer.v1.Recall
-	(*Fenced)(nil),           // 20: switchyard.peer.v1.Fenced
-	(*Watermark)(nil),        // 21: switchyard.peer.v1.Watermark
-	(*Card)(nil),             // 22: switchyard.peer.v1.Card
-	(*AssociationTable)(nil), // 23: switchyard.peer.v1.AssociationTable
-	(*AssociationRule)(nil),  // 24: switchyard.peer.v1.AssociationRule
-	(*Life)(nil),             // 25: switchyard.peer.v1.Life
-	(*SignedCard)(nil),       // 26: switchyard.peer.v1.SignedCard
-	(*Hello)(nil),            // 27: switchyard.peer.v1.Hello
-	(*SignedHello)(nil),      // 28: switchyard.peer.v1.SignedHello
-	(*FetchRequest)(nil),     // 29: switchyard.peer.v1.FetchRequest
-	(*FetchReply)(nil),       // 30: switchyard.peer.v1.FetchReply
-	(*v1.Spec)(nil),          // 31: switchyard.common.v1.Spec
-	(*v1.Quote)(nil),         // 32: switchyard.common.v1.Quote
-	(*v1.Load)(nil),          // 33: switchyard.common.v1.Load
-	(*v1.Payload)(nil),       // 34: switchyard.common.v1.Payload
-	(*v1.Tag)(nil),           // 35: switchyard.common.v1.Tag
-	(v1.JobState)(0),         // 36: switchyard.common.v1.JobState
-	(*v1.Outcome)(nil),       // 37: switchyard.common.v1.Outcome
-	(*v1.Capacity)(nil),      // 38: switchyard.common.v1.Capacity
-	(*v1.Association)(nil),   // 39: switchyard.common.v1.Association
-	(v1.Stream)(0),           // 40: switchyard.common.v1.Stream
+	(*ElementsQuery)(nil),    // 11: switchyard.peer.v1.ElementsQuery
+	(*ElementsOutcome)(nil),  // 12: switchyard.peer.v1.ElementsOutcome
+	(*UseReport)(nil),        // 13: switchyard.peer.v1.UseReport
+	(*Use)(nil),              // 14: switchyard.peer.v1.Use
+	(*Refused)(nil),          // 15: switchyard.peer.v1.Refused
+	(*Status)(nil),           // 16: switchyard.peer.v1.Status
+	(*PlannedStarts)(nil),    // 17: switchyard.peer.v1.PlannedStarts
+	(*PlannedStart)(nil),     // 18: switchyard.peer.v1.PlannedStart
+	(*StatusAck)(nil),        // 19: switchyard.peer.v1.StatusAck
+	(*Result)(nil),           // 20: switchyard.peer.v1.Result
+	(*Recall)(nil),           // 21: switchyard.peer.v1.Recall
+	(*Fenced)(nil),           // 22: switchyard.peer.v1.Fenced
+	(*Watermark)(nil),        // 23: switchyard.peer.v1.Watermark
+	(*Card)(nil),             // 24: switchyard.peer.v1.Card
+	(*AssociationTable)(nil), // 25: switchyard.peer.v1.AssociationTable
+	(*AssociationRule)(nil),  // 26: switchyard.peer.v1.AssociationRule
+	(*Life)(nil),             // 27: switchyard.peer.v1.Life
+	(*SignedCard)(nil),       // 28: switchyard.peer.v1.SignedCard
+	(*Hello)(nil),            // 29: switchyard.peer.v1.Hello
+	(*SignedHello)(nil),      // 30: switchyard.peer.v1.SignedHello
+	(*FetchRequest)(nil),     // 31: switchyard.peer.v1.FetchRequest
+	(*FetchReply)(nil),       // 32: switchyard.peer.v1.FetchReply
+	(*v1.Spec)(nil),          // 33: switchyard.common.v1.Spec
+	(*v1.Quote)(nil),         // 34: switchyard.common.v1.Quote
+	(*v1.Load)(nil),          // 35: switchyard.common.v1.Load
+	(*v1.Payload)(nil),       // 36: switchyard.common.v1.Payload
+	(*v1.Tag)(nil),           // 37: switchyard.common.v1.Tag
+	(v1.JobState)(0),         // 38: switchyard.common.v1.JobState
+	(*v1.Outcome)(nil),       // 39: switchyard.common.v1.Outcome
+	(*v1.Capacity)(nil),      // 40: switchyard.common.v1.Capacity
+	(*v1.Association)(nil),   // 41: switchyard.common.v1.Association
+	(v1.Stream)(0),           // 42: switchyard.common.v1.Stream
 }
 var file_protocol_peer_v1_peer_proto_depIdxs = []int32{
-	31, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
-	32, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
-	33, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
-	33, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
-	31, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
-	34, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
-	35, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
+	33, // 0: switchyard.peer.v1.QuoteRequest.jobs:type_name -> switchyard.common.v1.Spec
+	34, // 1: switchyard.peer.v1.QuoteReply.quotes:type_name -> switchyard.common.v1.Quote
+	35, // 2: switchyard.peer.v1.QuoteReply.load:type_name -> switchyard.common.v1.Load
+	35, // 3: switchyard.peer.v1.Volunteer.load:type_name -> switchyard.common.v1.Load
+	33, // 4: switchyard.peer.v1.Offer.spec:type_name -> switchyard.common.v1.Spec
+	36, // 5: switchyard.peer.v1.Offer.payload:type_name -> switchyard.common.v1.Payload
+	37, // 6: switchyard.peer.v1.Prepared.tag:type_name -> switchyard.common.v1.Tag
 	5,  // 7: switchyard.peer.v1.Prepared.tariff:type_name -> switchyard.peer.v1.Tariff
 	6,  // 8: switchyard.peer.v1.Tariff.charges:type_name -> switchyard.peer.v1.Charge
-	35, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
-	35, // 10: switchyard.peer.v1.UnknownJob.tag:type_name -> switchyard.common.v1.Tag
-	36, // 11: switchyard.peer.v1.JobOutcome.state:type_name -> switchyard.common.v1.JobState
-	12, // 12: switchyard.peer.v1.UseReport.uses:type_name -> switchyard.peer.v1.Use
-	35, // 13: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
-	35, // 14: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
-	36, // 15: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
-	16, // 16: switchyard.peer.v1.PlannedStarts.starts:type_name -> switchyard.peer.v1.PlannedStart
-	35, // 17: switchyard.peer.v1.PlannedStart.tag:type_name -> switchyard.common.v1.Tag
-	35, // 18: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
-	35, // 19: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
-	37, // 20: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
-	35, // 21: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
-	35, // 22: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
-	25, // 23: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
-	25, // 24: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
-	25, // 25: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
-	38, // 26: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
-	25, // 27: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
-	23, // 28: switchyard.peer.v1.Card.associations:type_name -> switchyard.peer.v1.AssociationTable
-	24, // 29: switchyard.peer.v1.AssociationTable.rules:type_name -> switchyard.peer.v1.AssociationRule
-	39, // 30: switchyard.peer.v1.AssociationRule.as:type_name -> switchyard.common.v1.Association
-	26, // 31: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
-	35, // 32: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
-	40, // 33: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
+	37, // 9: switchyard.peer.v1.Notice.tag:type_name -> switchyard.common.v1.Tag
+	37, // 10: switchyard.peer.v1.UnknownJob.tag:type_name -> switchyard.common.v1.Tag
+	38, // 11: switchyard.peer.v1.JobOutcome.state:type_name -> switchyard.common.v1.JobState
+	14, // 12: switchyard.peer.v1.UseReport.uses:type_name -> switchyard.peer.v1.Use
+	37, // 13: switchyard.peer.v1.Refused.tag:type_name -> switchyard.common.v1.Tag
+	37, // 14: switchyard.peer.v1.Status.tag:type_name -> switchyard.common.v1.Tag
+	38, // 15: switchyard.peer.v1.Status.state:type_name -> switchyard.common.v1.JobState
+	18, // 16: switchyard.peer.v1.PlannedStarts.starts:type_name -> switchyard.peer.v1.PlannedStart
+	37, // 17: switchyard.peer.v1.PlannedStart.tag:type_name -> switchyard.common.v1.Tag
+	37, // 18: switchyard.peer.v1.StatusAck.tag:type_name -> switchyard.common.v1.Tag
+	37, // 19: switchyard.peer.v1.Result.tag:type_name -> switchyard.common.v1.Tag
+	39, // 20: switchyard.peer.v1.Result.outcome:type_name -> switchyard.common.v1.Outcome
+	37, // 21: switchyard.peer.v1.Recall.tag:type_name -> switchyard.common.v1.Tag
+	37, // 22: switchyard.peer.v1.Fenced.tag:type_name -> switchyard.common.v1.Tag
+	27, // 23: switchyard.peer.v1.Watermark.life:type_name -> switchyard.peer.v1.Life
+	27, // 24: switchyard.peer.v1.Watermark.seen:type_name -> switchyard.peer.v1.Life
+	27, // 25: switchyard.peer.v1.Watermark.twin:type_name -> switchyard.peer.v1.Life
+	40, // 26: switchyard.peer.v1.Card.capacity:type_name -> switchyard.common.v1.Capacity
+	27, // 27: switchyard.peer.v1.Card.seen:type_name -> switchyard.peer.v1.Life
+	25, // 28: switchyard.peer.v1.Card.associations:type_name -> switchyard.peer.v1.AssociationTable
+	26, // 29: switchyard.peer.v1.AssociationTable.rules:type_name -> switchyard.peer.v1.AssociationRule
+	41, // 30: switchyard.peer.v1.AssociationRule.as:type_name -> switchyard.common.v1.Association
+	28, // 31: switchyard.peer.v1.Hello.card:type_name -> switchyard.peer.v1.SignedCard
+	37, // 32: switchyard.peer.v1.FetchRequest.tag:type_name -> switchyard.common.v1.Tag
+	42, // 33: switchyard.peer.v1.FetchRequest.stream:type_name -> switchyard.common.v1.Stream
 	34, // [34:34] is the sub-list for method output_type
 	34, // [34:34] is the sub-list for method input_type
 	34, // [34:34] is the sub-list for extension type_name
@@ -2748,7 +2916,7 @@ func file_protocol_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_protocol_peer_v1_peer_proto_rawDesc), len(file_protocol_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   31,
+			NumMessages:   33,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

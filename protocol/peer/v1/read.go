@@ -2,6 +2,7 @@ package peerv1
 
 import (
 	"errors"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -59,6 +60,13 @@ func readMessage(kind string, body []byte) (protocol.Message, error) { //nolint:
 		})
 	case protocol.JobOutcome{}.Kind():
 		return read(body, &JobOutcome{}, readOutcome)
+	case protocol.ElementsQuery{}.Kind():
+		return read(body, &ElementsQuery{}, func(w *ElementsQuery) (protocol.Message, error) {
+			elements, err := readRuns("elements", w.GetElements())
+			return protocol.ElementsQuery{Array: protocol.JobID(w.GetArray()), User: w.GetUser(), Elements: elements}, err
+		})
+	case protocol.ElementsOutcome{}.Kind():
+		return read(body, &ElementsOutcome{}, readElementsOutcome)
 	case protocol.UseReport{}.Kind():
 		return read(body, &UseReport{}, readUseReport)
 	case protocol.Watermark{}.Kind():
@@ -137,6 +145,28 @@ func readOutcome(w *JobOutcome) (m protocol.Message, err error) {
 		out.Started = protocol.Duration(w.GetStartedMs()) - 1
 	}
 	return out, err
+}
+
+func readElementsOutcome(w *ElementsOutcome) (protocol.Message, error) {
+	completed, err := readRuns("completed", w.GetCompleted())
+	others, otherErr := readRuns("others", w.GetOthers())
+	return protocol.ElementsOutcome{
+		Array: protocol.JobID(w.GetArray()), User: w.GetUser(), Unknown: w.GetUnknown(), NoArray: w.GetNoArray(), Completed: completed, Others: others,
+	}, wire.First(err, otherErr)
+}
+
+// readRuns reads a set of indexes, which is nil if it is empty.
+func readRuns(field string, numbers []uint32) (x protocol.Indexes, err error) {
+	if len(numbers)%3 != 0 {
+		return nil, wire.Wrong(field, "has %d numbers; a run has three", len(numbers))
+	}
+	if err := wire.AtMost(field, len(numbers)/3, protocol.MaxElementRuns); err != nil {
+		return nil, err
+	}
+	for n := range slices.Chunk(numbers, 3) {
+		x = append(x, protocol.IndexRun{First: int(n[0]), Last: int(n[1]), Step: int(n[2])})
+	}
+	return x, nil
 }
 
 func readVolunteer(w *Volunteer) (protocol.Message, error) {

@@ -49,6 +49,12 @@ func wireMessage(m protocol.Message) proto.Message { //nolint:cyclop // one case
 		return &OutcomeQuery{Job: uint64(m.Job), User: m.User}
 	case protocol.JobOutcome:
 		return wireOutcome(m)
+	case protocol.ElementsQuery:
+		return &ElementsQuery{Array: uint64(m.Array), User: m.User, Elements: wireRuns(m.Elements)}
+	case protocol.ElementsOutcome:
+		return &ElementsOutcome{
+			Array: uint64(m.Array), User: m.User, Unknown: m.Unknown, NoArray: m.NoArray, Completed: wireRuns(m.Completed), Others: wireRuns(m.Others),
+		}
 	case protocol.UseReport:
 		return &UseReport{AtMs: int64(m.At), HalfLifeMs: int64(m.HalfLife), Uses: wire.Convert(m.Uses, wireUse)}
 	case protocol.Watermark:
@@ -114,6 +120,14 @@ func wireOutcome(m protocol.JobOutcome) *JobOutcome {
 		w.StartedMs = int64(m.Started) + 1
 	}
 	return w
+}
+
+// wireRuns writes a set of indexes that has been checked.
+func wireRuns(x protocol.Indexes) (numbers []uint32) {
+	for _, r := range x {
+		numbers = append(numbers, uint32(r.First), uint32(r.Last), uint32(r.Step)) //nolint:gosec // at most MaxIndex
+	}
+	return numbers
 }
 
 func wireStatus(m protocol.Status) *Status {
