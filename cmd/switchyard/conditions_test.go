@@ -39,6 +39,12 @@ func TestConditionsOverSites(t *testing.T) {
 	follows := c.submit(t, cygnus, "follows", "", "--array=1-3", "--sites=borealis", "-d", "aftercorr:"+array, "--kill-on-invalid-dep=yes")
 	whole := c.submit(t, borealis, "whole", "", "-d", "afternotok:"+array)
 
+	// Arrays of two origins whose elements correspond: the one that waits is of the site that is killed, and the other way round.
+	far := c.submit(t, borealis, "far", c.door("far")+`; [ $SLURM_ARRAY_TASK_ID != 2 ] || exit 1`, "--array=1-3%2", "--sites=borealis")
+	near := c.submit(t, aurora, "near", "", "--array=1-4", "--sites=cygnus", "-d", "aftercorr:"+far, "--kill-on-invalid-dep=yes")
+	middle := c.submit(t, aurora, "middle", c.door("middle"), "--array=1-2%1", "--sites=cygnus")
+	echo := c.submit(t, borealis, "echo", "", "--array=1-2", "--sites=aurora", "-d", "aftercorr:"+middle)
+
 	one := c.submit(t, aurora, "single", c.door("single"), "-J", "alone", "--sites=cygnus")
 	two := c.submit(t, aurora, "second", "", "-J", "alone", "--sites=borealis", "-d", "singleton")
 
@@ -68,12 +74,23 @@ func TestConditionsOverSites(t *testing.T) {
 	c.waiting(t, aurora, two, "singleton")
 	c.open(t, "single")
 
+	c.until(t, aurora, near+"_4", ended)
+	c.waiting(t, aurora, near, far)
+	c.waiting(t, borealis, echo, middle)
+	c.until(t, aurora, middle+"_1", running)
+
 	// The job on which the others depend ends while its origin is down.
 	if err := aurora.Kill(); err != nil {
 		t.Error(err)
 	}
 	c.open(t, "first")
 	c.ended(t, "first")
+	c.open(t, "far")
+	c.open(t, "middle")
+	for _, name := range []string{"far.1", "far.2", "far.3", "middle.1"} {
+		c.ended(t, name)
+	}
+	c.waiting(t, borealis, echo, middle)
 	for id, site := range map[string]*testbed.Site{ok: borealis, fails: borealis, never: cygnus, array: cygnus} {
 		c.waiting(t, site, id, first)
 	}
@@ -85,8 +102,15 @@ func TestConditionsOverSites(t *testing.T) {
 	}
 
 	for site, jobs := range map[*testbed.Site]map[string]protocol.State{
-		aurora:   {first: protocol.Completed, either: protocol.Completed, behind: protocol.Completed, right: protocol.Completed, one: protocol.Completed, two: protocol.Completed},
-		borealis: {fails: protocol.Failed, ok: protocol.Completed, again: protocol.Completed, whole: protocol.Completed, last: protocol.Completed},
+		aurora: {
+			first: protocol.Completed, either: protocol.Completed, behind: protocol.Completed, right: protocol.Completed, one: protocol.Completed, two: protocol.Completed,
+			near + "_1": protocol.Completed, near + "_2": protocol.Cancelled, near + "_3": protocol.Completed, near + "_4": protocol.Cancelled,
+			middle + "_1": protocol.Completed, middle + "_2": protocol.Completed,
+		},
+		borealis: {
+			far + "_1": protocol.Completed, far + "_2": protocol.Failed, far + "_3": protocol.Completed, echo + "_1": protocol.Completed, echo + "_2": protocol.Completed,
+			fails: protocol.Failed, ok: protocol.Completed, again: protocol.Completed, whole: protocol.Completed, last: protocol.Completed,
+		},
 		cygnus: {
 			onFailure: protocol.Completed, both: protocol.Completed, never: protocol.Cancelled, started: protocol.Completed,
 			array + "_1": protocol.Completed, array + "_2": protocol.Failed, array + "_3": protocol.Completed,
@@ -210,6 +234,7 @@ func (c *conditions) order(t *testing.T) {
 		"either begin": {"onFailure end"}, "behind begin": {"again.1 end"}, "again.1 begin": {"again begin"}, "second begin": {"single end"},
 		"follows.1 begin": {"array.1 end"}, "follows.3 begin": {"array.3 end"}, "whole begin": {"array.1 end", "array.2 end", "array.3 end"},
 		"last begin": {"both end", "either end"}, "right begin": {"left end"},
+		"near.1 begin": {"far.1 end"}, "near.3 begin": {"far.3 end"}, "echo.1 begin": {"middle.1 end"}, "echo.2 begin": {"middle.2 end"},
 	} {
 		for _, one := range earlier {
 			if at[one] == 0 || at[later] < at[one] {
@@ -217,7 +242,7 @@ func (c *conditions) order(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"never", "waits", "follows.2"} {
+	for _, name := range []string{"never", "waits", "follows.2", "near.2", "near.4"} {
 		if at[name+" begin"] != 0 {
 			t.Errorf("%s has run", name)
 		}
