@@ -38,7 +38,7 @@ func (a *app) serverFlags(root *cobra.Command) {
 // overTCP are the commands, besides plugin list, that --server is for, and those that the peer refuses over TCP with a reason.
 func overTCP() []string {
 	return []string{
-		"cancel", "drain", "events", "explain", "history", "hold", "isolate", "logs", "queue", "quote", "recover", "release", "reload", "requeue", "resume", "runs", "shares",
+		"cancel", "drain", "events", "explain", "fetch", "history", "hold", "isolate", "logs", "queue", "quote", "recover", "release", "reload", "requeue", "resume", "runs", "shares",
 		"sites", "status", "submit", "token",
 		"update", "usage", "wait",
 	}
@@ -112,12 +112,8 @@ func (a *app) remoteOrigin(ctx context.Context, host string) (batchscript.Origin
 // checkRemote refuses what the directories and files of this machine would be needed for.
 func checkRemote(batch batchscript.Batch) error {
 	for i := range batch.Jobs {
-		job := &batch.Jobs[i]
-		switch {
-		case !filepath.IsAbs(job.Payload.WorkDir):
+		if !filepath.IsAbs(batch.Jobs[i].Payload.WorkDir) {
 			return usage("with --server the current directory means nothing; name the job's directory at the site: --chdir=DIR")
-		case len(job.StageIn) > 0 || job.Payload.Staging != nil:
-			return usage("--stage-in and --stage-out do not work with --server: their files are looked for on this machine; submit at the site")
 		}
 	}
 	return nil

@@ -91,12 +91,17 @@ func TestServer(t *testing.T) {
 		t.Errorf("cancel: %+v", got)
 	}
 	g.until(t, here, long, ended)
+	for _, site := range g.Sites {
+		filesOverTCP(t, g, site, far)
+	}
 	for name, c := range map[string]struct {
 		args []string
 		code int
 	}{
 		"no directory":       {[]string{"submit"}, exitUsage},
-		"files of elsewhere": {[]string{"submit", "--chdir=" + g.work, "--stage-in=data"}, exitUsage},
+		"a file that is not": {[]string{"submit", "--chdir=" + g.work, "--stage-in=no-such-file"}, exitUsage},
+		"no right there":     {[]string{"submit", "--chdir=/proc/none", "--stage-in=/etc/passwd:data"}, exitUsage},
+		"nothing to fetch":   {[]string{"fetch", "1000000000001"}, exitUsage},
 		"no scope":           {[]string{"reload"}, exitDenied},
 		"tokens over TCP":    {[]string{"token", "list"}, exitDenied},
 		"a local user's ID":  {[]string{"queue", "--user=0"}, exitUsage},
@@ -131,6 +136,32 @@ func TestServer(t *testing.T) {
 	}
 	if got := far("", "queue"); got.code != exitDenied {
 		t.Errorf("with a revoked token: %+v", got)
+	}
+}
+
+// filesOverTCP has a job at a site read files of this machine, and gets its results, without a look into its directory.
+func filesOverTCP(t *testing.T, g *grid, site *testbed.Site, far func(stdin string, args ...string) result) {
+	t.Helper()
+	here, back := t.TempDir(), filepath.Join(t.TempDir(), "back")
+	model := filepath.Join(here, "model")
+	if err := os.WriteFile(model, []byte("a model\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(g.work, "over-tcp", string(site.Name))
+	got := far("#!/bin/sh\nmkdir results && cat in/model - >results/sum <<END\nran\nEND\n", "submit", "--wait", "--parsable", "--sites="+string(site.Name), "--chdir="+dir,
+		"--stage-in="+model+":in/model", "--stage-out=results")
+	if got.code != 0 || strings.Contains(got.stderr, "no files") {
+		t.Fatalf("submit with files at %s: %+v", site.Name, got)
+	}
+	id := strings.TrimSpace(got.stdout)
+	if got = far("", "fetch", "--to="+back, id, "results"); got.code != 0 || got.stdout != "results/sum\n" {
+		t.Errorf("fetch from %s: %+v", site.Name, got)
+	}
+	if text, err := os.ReadFile(filepath.Join(back, "results", "sum")); err != nil || string(text) != "a model\nran\n" {
+		t.Errorf("fetched from %s: %q, %v", site.Name, text, err)
+	}
+	if got = far("", "fetch", "--to="+back, id, "none", "results"); got.code != exitFailed || !strings.Contains(got.stderr, "none is not there") {
+		t.Errorf("fetch what is not there: %+v", got)
 	}
 }
 

@@ -59,7 +59,12 @@ func (a *app) submitCommand() *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			batch, err := a.readJobs(cmd.Context(), args, options)
-			if err == nil {
+			var uploads []upload
+			switch {
+			case err != nil:
+			case a.client().Remote():
+				uploads, err = a.findUploads(cmd.Context(), batch)
+			default:
 				err = a.findInputs(cmd.Context(), batch)
 			}
 			if err != nil {
@@ -68,7 +73,12 @@ func (a *app) submitCommand() *cobra.Command {
 			if options.pareto || anyJob(batch, func(job *batchscript.Job) bool { return job.TestOnly }) {
 				return a.quote(cmd.Context(), batch, options)
 			}
-			if err = linkInputs(batch); err != nil {
+			if a.client().Remote() {
+				err = a.sendFiles(cmd.Context(), uploads)
+			} else {
+				err = linkInputs(batch)
+			}
+			if err != nil {
 				return err
 			}
 			return a.submit(cmd.Context(), batch)
@@ -83,9 +93,6 @@ func (a *app) submitCommand() *cobra.Command {
 // findInputs finds the files that go with the jobs, and reads them for their digests, once for components that name
 // the same. With jobs that stay at this site no file goes: they are only looked for.
 func (a *app) findInputs(ctx context.Context, batch batchscript.Batch) error {
-	if a.client().Remote() {
-		return nil // nothing is found here
-	}
 	var failed error
 	found := map[string]*protocol.Staging{}
 	for i := range batch.Jobs {
@@ -110,17 +117,22 @@ func (a *app) findInputs(ctx context.Context, batch batchscript.Batch) error {
 			}
 			found[key] = files
 		}
-		files := *found[key]
-		if job.Payload.Staging != nil {
-			files.Out = job.Payload.Staging.Out
-			files.Places = append(slices.Clip(files.Places), job.Payload.Staging.Places...)
-		}
-		job.Payload.Staging = &files
+		take(job.Payload, found[key])
 	}
 	if failed != nil {
 		return usage("%w", failed)
 	}
 	return nil
+}
+
+// take adds files that go with a job to those that come back.
+func take(payload *protocol.Payload, found *protocol.Staging) {
+	files := *found
+	if payload.Staging != nil {
+		files.Out = payload.Staging.Out
+		files.Places = append(slices.Clip(files.Places), payload.Staging.Places...)
+	}
+	payload.Staging = &files
 }
 
 // findOutputs finds where what the job writes ends up outside of its working directory.

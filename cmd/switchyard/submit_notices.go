@@ -21,11 +21,6 @@ func (a *app) noticeFiles(leaving view.Elsewhere, batch batchscript.Batch) {
 	if len(leaving.MayLeaveTo) == 0 {
 		return
 	}
-	if a.client().Remote() {
-		a.notice("no files go with jobs that are submitted over TCP, and only their output comes back: at another site (%s) they start in an empty directory; "+
-			"keep them at their site with --sites=%s", siteNames(leaving), console.Plain(string(leaving.Site)))
-		return
-	}
 	if i := slices.IndexFunc(batch.Jobs, func(job batchscript.Job) bool { return !job.NoData }); i >= 0 {
 		a.notice("no files are named that go with the job: at another site (%s) it starts in an empty directory instead of %s, and only its output is returned; "+
 			"name them with --stage-in and --stage-out, keep it at this site with --sites=%s, or state with --stage-in-size=0 that it needs no files",

@@ -27,6 +27,7 @@ type Left struct {
 	MaxBytes int64                 // that the archive may have
 	Limit    string                // what says so, for people: a site and a key of its configuration
 	Partial  bool                  // the job may not have come to write all of it
+	Fetched  bool                  // the patterns are those of a user who fetches files, not of --stage-out
 
 	Room  func(bytes int64) error // says why so much must not be written now, before any of it is; nil: it may
 	Again func() error            // makes what was written not count, since it comes once again; nil: a file that cannot be read to its end fails all
@@ -76,13 +77,29 @@ func Collect(ctx context.Context, w io.Writer, left Left) (files []protocol.Stag
 	}
 	for i, pattern := range left.Patterns {
 		if !c.used[i] && pattern != "." && !c.stopped {
-			notices = append(notices, "no file matches --stage-out="+pattern)
+			notices = append(notices, "no file matches "+c.named(pattern))
 		}
 	}
 	if text := c.missing.text("; "); text != "" {
 		return c.files, notices, &MissingError{text}
 	}
 	return c.files, notices, nil
+}
+
+// option is by what the patterns were given.
+func (l *Left) option() string {
+	if l.Fetched {
+		return "the patterns"
+	}
+	return "--stage-out"
+}
+
+// named is a pattern as it was given.
+func (l *Left) named(pattern string) string {
+	if l.Fetched {
+		return pattern
+	}
+	return l.option() + "=" + pattern
 }
 
 type collection struct {
@@ -171,9 +188,9 @@ func (c *collection) takeMatching(ctx context.Context) error {
 	switch {
 	case c.full:
 	case limited.Err() != nil:
-		c.missing.add(fmt.Sprintf("looking for what matches --stage-out took more than %v", most))
+		c.missing.add(fmt.Sprintf("looking for what matches %s took more than %v", c.option(), most))
 	default:
-		c.missing.add(fmt.Sprintf("the job has left more than %d files and directories where --stage-out looks", cmp.Or(c.MaxEntries, defaultMaxEntries)))
+		c.missing.add(fmt.Sprintf("there are more than %d files and directories where %s looks", cmp.Or(c.MaxEntries, defaultMaxEntries), c.option()))
 	}
 	return nil
 }
@@ -324,10 +341,10 @@ func (c *collection) take(name string, info fs.FileInfo, pattern int) {
 	case !ok || st.Uid != c.Owner:
 		c.missing.add(shown + " belongs to another account")
 	case len(c.files) >= protocol.MaxStagedFiles:
-		c.missing.add(fmt.Sprintf("there are more than %d files of --stage-out; pack them into one", protocol.MaxStagedFiles))
+		c.missing.add(fmt.Sprintf("there are more than %d files of %s; pack them into one", protocol.MaxStagedFiles, c.option()))
 		c.full = true
 	case size > c.MaxBytes-c.bytes:
-		c.missing.add(fmt.Sprintf("%s has %d bytes, and all files of --stage-out together at most %d (%s)", shown, f.Size, c.MaxBytes, c.Limit))
+		c.missing.add(fmt.Sprintf("%s has %d bytes, and all files of %s together at most %d (%s)", shown, f.Size, c.option(), c.MaxBytes, c.Limit))
 	default:
 		c.files, c.bytes, c.taken[name] = append(c.files, f), c.bytes+size, true
 	}
@@ -381,7 +398,7 @@ func (c *collection) packOnce(ctx context.Context, w io.Writer) (broken, err err
 			c.missing.add(lackOf(&f, err))
 			continue
 		}
-		err = errors.Join(packFile(ctx, archive, file, &f, false), file.Close())
+		err = errors.Join((packer{open: c.open}).packFile(ctx, archive, file, &f), file.Close())
 		switch _, unread := errors.AsType[*readError](err); {
 		case err == nil:
 			packed = append(packed, f)

@@ -36,7 +36,7 @@ func FindWithin(ctx context.Context, dir string, paths []string, limit Limit) (*
 		return nil, err
 	}
 	sum, size := sha256.New(), new(counter)
-	if err := pack(ctx, io.MultiWriter(sum, size), out.Inputs, func(name string) (*os.File, error) { return openPath(s.path(name)) }, false); err != nil {
+	if err := (packer{open: s.open}).pack(ctx, io.MultiWriter(sum, size), out.Inputs); err != nil {
 		return nil, fmt.Errorf("read the files of --stage-in: %w", err)
 	}
 	out.Bytes, out.SHA256 = int64(*size), [32]byte(sum.Sum(nil))
@@ -108,6 +108,9 @@ func (s *search) path(name string) string {
 	}
 	return filepath.Join(s.dir, filepath.FromSlash(name))
 }
+
+// open opens what has a name in the directory, or will have it.
+func (s *search) open(name string) (*os.File, error) { return openPath(s.path(name)) }
 
 // rename notes what gets another name.
 func (s *search) rename(given string) error {

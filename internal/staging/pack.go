@@ -43,34 +43,41 @@ func openPath(path string) (*os.File, error) {
 // Pack writes the archive of files below a directory. Each must be as it was noted: the error is a
 // *[ChangedError] otherwise. The same files make the same archive.
 func Pack(ctx context.Context, w io.Writer, dir string, files []protocol.StagedFile) error {
-	return pack(ctx, w, files, below(dir), true)
+	return packer{open: below(dir), noted: true}.pack(ctx, w, files)
 }
 
-// pack writes an archive. Files that were noted with their SHA-256 are checked; those of others is noted.
-func pack(ctx context.Context, w io.Writer, files []protocol.StagedFile, open opener, noted bool) error {
+// packer is how files get into an archive.
+type packer struct {
+	open    opener
+	noted   bool // files were noted with their SHA-256, and are checked; otherwise it is noted
+	seconds bool // their times are whole seconds in the archive
+}
+
+// pack writes an archive.
+func (p packer) pack(ctx context.Context, w io.Writer, files []protocol.StagedFile) error {
 	archive := tar.NewWriter(w)
 	for i := range files {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if err := packOne(ctx, archive, &files[i], open, noted); err != nil {
+		if err := p.packOne(ctx, archive, &files[i]); err != nil {
 			return err
 		}
 	}
 	return archive.Close()
 }
 
-func packOne(ctx context.Context, archive *tar.Writer, f *protocol.StagedFile, open opener, noted bool) error {
+func (p packer) packOne(ctx context.Context, archive *tar.Writer, f *protocol.StagedFile) error {
 	if f.IsDir() {
 		header := headerOf(f)
 		return archive.WriteHeader(&header)
 	}
-	file, err := openNoted(open, f)
+	file, err := openNoted(p.open, f)
 	if err != nil {
 		return err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	return packFile(ctx, archive, file, f, noted)
+	return p.packFile(ctx, archive, file, f)
 }
 
 // headerOf is how a file or directory begins in an archive.
@@ -107,8 +114,11 @@ func (e *readError) Error() string { return fmt.Sprintf("read %s: %v", e.name, e
 func (e *readError) Unwrap() error { return e.err }
 
 // packFile writes an open file to an archive, and checks or notes its SHA-256.
-func packFile(ctx context.Context, archive *tar.Writer, file *os.File, f *protocol.StagedFile, noted bool) error {
+func (p packer) packFile(ctx context.Context, archive *tar.Writer, file *os.File, f *protocol.StagedFile) error {
 	header := headerOf(f)
+	if p.seconds {
+		header.ModTime = time.Unix(0, wholeSeconds(f.Modified))
+	}
 	if err := archive.WriteHeader(&header); err != nil {
 		return err
 	}
@@ -122,7 +132,7 @@ func packFile(ctx context.Context, archive *tar.Writer, file *os.File, f *protoc
 		return fmt.Errorf("pack %s: %w", f.Name, err)
 	case n != f.Size:
 		return &ChangedError{f.Name, fmt.Sprintf("it has %d bytes instead of %d", n, f.Size)}
-	case !noted:
+	case !p.noted:
 		f.SHA256 = digest
 	case digest != f.SHA256:
 		return &ChangedError{f.Name, "its content is another"}

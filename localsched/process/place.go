@@ -65,7 +65,7 @@ func place(path string, from, all io.Reader) error {
 	case err != nil:
 		return err
 	case info == nil:
-		return placeFile(path, newFile&^currentUmask(), from, all)
+		return placeFile(path, newFile&^CurrentUmask(), from, all)
 	case info.Mode()&fs.ModeCharDevice != 0:
 		return writeDevice(path, from)
 	}
@@ -96,8 +96,8 @@ func writable(path string) (fs.FileInfo, error) {
 // home. One that was there keeps its mode.
 const newFile = 0o666
 
-// currentUmask is that of this process, which does nothing else meanwhile.
-func currentUmask() fs.FileMode {
+// CurrentUmask is the umask of this process, which must make no files meanwhile.
+func CurrentUmask() fs.FileMode {
 	mask := unix.Umask(0) // the only way to read it sets it
 	unix.Umask(mask)
 	return fs.FileMode(mask) //nolint:gosec // at most 0777

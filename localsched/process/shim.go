@@ -43,6 +43,8 @@ const (
 	readWord    = "read-mark"
 
 	readFileWord = "read-file"
+	placeWord    = "place"
+	collectWord  = "collect"
 )
 
 // ShimMain is the shim's main function; the process must end with the code that
@@ -77,6 +79,10 @@ func filesMain(args []string) (code int, ok bool) {
 		return packMain(args[1]), true
 	case len(args) >= 4 && args[0] == unpackWord:
 		return unpackMain(args[1], args[2], args[3:]), true
+	case len(args) == 3 && args[0] == placeWord:
+		return placeMain(args[1], args[2]), true
+	case len(args) >= 4 && args[0] == collectWord:
+		return collectMain(args[1], args[2], args[3:]), true
 	}
 	return smallFilesMain(args)
 }

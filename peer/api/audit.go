@@ -42,7 +42,7 @@ func (s *server) note(route route, w http.ResponseWriter, r *http.Request) *note
 		return nil
 	}
 	n := &noted{ResponseWriter: w}
-	if route.pattern != "POST /v1/jobs" { // scripts and environments are their users' alone
+	if route.pattern != "POST /v1/jobs" && route.pattern != "POST /v1/files" { // scripts, environments and files are their users' alone
 		r.Body = &notedBody{r.Body, &n.body}
 	}
 	return n

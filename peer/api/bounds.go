@@ -17,6 +17,7 @@ const (
 	maxReads  = 32   // over TCP: requests for output
 	maxWaits  = 1000 // over TCP: requests that wait for the end of a job
 	maxEvents = 16   // requests that follow events
+	maxMoves  = 2    // over TCP: requests that move files
 )
 
 // bounds keep one user from taking all connections, or all memory, from the others. The zero
@@ -32,7 +33,7 @@ type bounds struct {
 // longRequest is a kind of request of a user that may take as long as a job.
 type longRequest struct {
 	uid  int
-	most int // of them: [maxReads], [maxWaits] or [maxEvents]
+	most int // of them: [maxReads], [maxWaits], [maxEvents] or [maxMoves]
 }
 
 // enter counts a connection of a user and says whether it is one too many.

@@ -371,7 +371,8 @@ func (c *Client) sendOnce(ctx context.Context, method, path string, body any, he
 		return nil, c.broken
 	}
 	var data []byte
-	if body != nil {
+	archive, _ := body.(*Archive)
+	if body != nil && archive == nil {
 		var err error
 		if data, err = json.Marshal(body); err != nil {
 			return nil, fmt.Errorf("encode the request: %w", err)
@@ -387,6 +388,9 @@ func (c *Client) sendOnce(ctx context.Context, method, path string, body any, he
 	maps.Copy(request.Header, header)
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	if archive != nil {
+		return archive.do(ctx, c, request)
 	}
 	response, err := c.http.Do(request)
 	if err != nil {

@@ -9,6 +9,8 @@
 //	GET    /v1/jobs/{id}/wait      up to a minute for its end       → view.Job
 //	GET    /v1/jobs/{id}/explain   what happened to it              → Explanation
 //	GET    /v1/jobs/{id}/output    ?stream=stdout&offset=n&follow=true, see [Client.Output]
+//	GET    /v1/jobs/{id}/files     ?file=pattern, of one that has ended, over TCP only, see [Client.Fetch]
+//	POST   /v1/files               ?dir=path, an archive of files for a job, over TCP only, see [Client.Place]
 //	GET    /v1/sites               what is known of every site      → view.Sites
 //	GET    /v1/counts              how many jobs there are          → view.Counts
 //	GET    /v1/shares              how users stand with their shares → view.Shares

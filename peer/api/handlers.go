@@ -431,6 +431,9 @@ func (s *server) info(w http.ResponseWriter, r *http.Request, who caller) error 
 		Site: s.Site, Number: s.Number, Version: s.Version, Gossip: s.Gossip, Uptime: protocol.DurationOf(time.Since(s.started)),
 		Staging: s.Staging, SlurmCommands: s.SlurmCommands, MaxArraySize: s.MaxArraySize,
 	}
+	if s.Network != nil && s.Network.Files != nil && who.remote() {
+		info.Upload = s.Network.Files.MaxBytes
+	}
 	if s.Rules != nil {
 		info.Rules = s.Rules()
 	}

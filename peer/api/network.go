@@ -35,6 +35,7 @@ type Network struct {
 	Public bool  // whether Pages are also for visitors who have not signed in
 
 	ReadFile ReadFile
+	Files    *Files       // nil: none move
 	Clients  []CertClient // certificates that count, of those which TLS verifies
 	// Guests reports whether an account runs jobs of partners' users, who get no tokens; nil: there are none.
 	Guests func(account string) bool

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"flag"
@@ -35,6 +36,8 @@ type operation struct {
 	minimal bool // the body may be left out
 	status  int
 	answer  any            // nil: bytes, such as the output of a job
+	takes   string         // media type of a body that is not JSON; empty: it is
+	media   string         // of an answer of bytes; empty: any
 	events  map[string]any // of an answer that is a stream, by their names; nil: it is none
 }
 
@@ -85,6 +88,13 @@ func operations() map[string]operation {
 		"GET /v1/jobs/{id}/output": {does: "The output of a job; at the socket perhaps the path of its file, as JSON", query: []parameter{
 			one("stream", "string", "stdout or stderr"), one("offset", "integer", "bytes that are left out"), one("follow", "boolean", "go on until the job has ended"),
 		}},
+		"GET /v1/jobs/{id}/files": {does: "Files of a job that has ended, as an archive of tar; over TCP only. The trailers Switchyard-Missing and Switchyard-Notice name what is not in it", media: tarType, query: []parameter{
+			many("file", "name or pattern of files below the job's directory; . is all of them"),
+		}},
+		"POST /v1/files": {
+			does: "Put the files of an archive of tar below a directory of the caller's, for jobs that are submitted then; over TCP only. Content-Length and Content-Digest with the SHA-256 of the body are needed", status: http.StatusCreated, takes: tarType, answer: view.Done{},
+			query: []parameter{one("dir", "string", "absolute path of the directory at the site; it is made if there is none")},
+		},
 		"GET /v1/sites":                {does: "What is known of every site", answer: view.Sites{}},
 		"POST /v1/sites/{site}/drain":  {does: "Have the local site take no new jobs, or a partner get none", body: Drain{}, answer: view.Done{}},
 		"POST /v1/sites/{site}/resume": {does: "End the drain of a site", answer: view.Done{}},
@@ -217,6 +227,9 @@ func describe(t *testing.T) []byte {
 		if op.body != nil {
 			described["requestBody"] = object{"required": !op.minimal, "content": object{"application/json": object{"schema": d.of(t, op.body, true)}}}
 		}
+		if op.takes != "" {
+			described["requestBody"] = object{"required": true, "content": object{op.takes: object{}}}
+		}
 		paths[at].(object)[strings.ToLower(method)] = described //nolint:forcetypeassert // made above
 	}
 	for pattern := range all {
@@ -270,7 +283,7 @@ func (o *operation) response(t *testing.T, d *describer) object {
 		return object{"description": o.means(), "content": object{"text/event-stream": object{"schema": object{"anyOf": o.bodies(t, d)}}}}
 	}
 	if o.answer == nil {
-		return object{"description": "Bytes", "content": object{"application/octet-stream": object{}}}
+		return object{"description": "Bytes", "content": object{cmp.Or(o.media, "application/octet-stream"): object{}}}
 	}
 	return object{"description": "Done", "content": object{"application/json": object{"schema": d.of(t, o.answer, false)}}}
 }

@@ -93,6 +93,7 @@ type server struct {
 
 	answers http.Handler  // of all requests, for callers who are known
 	files   chan struct{} // has one for each file that is read
+	moving  chan struct{} // has one for each request that moves files
 	started time.Time
 	bounds  bounds
 }
@@ -102,7 +103,7 @@ func Serve(ctx context.Context, cfg Config) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	s := &server{Config: cfg, files: make(chan struct{}, readers), started: time.Now()}
+	s := &server{Config: cfg, files: make(chan struct{}, readers), moving: make(chan struct{}, placing), started: time.Now()}
 	s.answers = s.routes()
 	doors, err := s.open(ctx)
 	if err != nil {
@@ -275,6 +276,8 @@ func (s *server) requests() []route {
 		{pattern: "GET /v1/jobs/{id}/wait", scope: accesstokens.Read, handle: s.wait},
 		{pattern: "GET /v1/jobs/{id}/explain", scope: accesstokens.Read, public: open, handle: s.explain},
 		{pattern: "GET /v1/jobs/{id}/output", scope: accesstokens.Read, handle: s.output},
+		{pattern: "GET /v1/jobs/{id}/files", scope: accesstokens.Submit, handle: s.fetch},
+		{pattern: "POST /v1/files", scope: accesstokens.Submit, handle: s.place},
 		{pattern: "GET /v1/sites", scope: accesstokens.Read, public: true, handle: s.sites},
 		{pattern: "GET /v1/counts", scope: accesstokens.Read, public: true, handle: newCounted(s.Node).answer},
 		{pattern: "POST /v1/sites/{site}/drain", scope: accesstokens.Operate, handle: s.drain},

@@ -56,13 +56,14 @@ type Info struct {
 	Version       string              `json:"version"`
 	Uptime        protocol.Duration   `json:"uptime_ms"`
 	Rules         Rules               `json:"rules"`
-	Gossip        bool                `json:"gossip"`                   // whether the site exchanges load data by gossip
-	Power         *Power              `json:"power,omitempty"`          // nil: the site has no power budget
-	Staging       int64               `json:"max_staging_bytes"`        // that go with a job of the site to another one, as an archive; 0: none do
-	SlurmCommands bool                `json:"slurm_commands,omitempty"` // whether jobs that run here find Slurm's commands that speak to this peer
-	MaxArraySize  int                 `json:"max_array_size,omitempty"` // number above the highest index of a job array
-	Alarms        []string            `json:"alarms,omitempty"`         // what the site's operator should look at now
-	Notes         []string            `json:"notes,omitempty"`          // what the site's operator should know
+	Gossip        bool                `json:"gossip"`                     // whether the site exchanges load data by gossip
+	Power         *Power              `json:"power,omitempty"`            // nil: the site has no power budget
+	Staging       int64               `json:"max_staging_bytes"`          // that go with a job of the site to another one, as an archive; 0: none do
+	Upload        int64               `json:"max_upload_bytes,omitempty"` // of files that come over TCP with one request, as an archive; 0: none do
+	SlurmCommands bool                `json:"slurm_commands,omitempty"`   // whether jobs that run here find Slurm's commands that speak to this peer
+	MaxArraySize  int                 `json:"max_array_size,omitempty"`   // number above the highest index of a job array
+	Alarms        []string            `json:"alarms,omitempty"`           // what the site's operator should look at now
+	Notes         []string            `json:"notes,omitempty"`            // what the site's operator should know
 }
 
 // Power is what the jobs of the site draw together and may draw, in milliwatts.

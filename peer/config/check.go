@@ -329,6 +329,7 @@ func (r *checker) checkAPI(a *API) {
 			{"client", true},
 			{"dashboard", a.Dashboard != usual.Dashboard},
 			{"max_request_rate", a.MaxRequestRate != usual.MaxRequestRate},
+			{"max_upload", a.MaxUpload != usual.MaxUpload},
 		} {
 			if key := "api." + one.key; one.set && r.Set(key) {
 				r.Problem(key, "has no effect without listen; set listen, or remove it")

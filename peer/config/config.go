@@ -361,6 +361,7 @@ type API struct {
 	KeyFile        settings.Path `toml:"key_file"`
 	ClientCAFile   settings.Path `toml:"client_ca_file"`
 	MaxRequestRate int           `toml:"max_request_rate"` // of one user, per second
+	MaxUpload      Megabytes     `toml:"max_upload"`       // of files of one request; 0: none
 	Dashboard      string        `toml:"dashboard"`        // [Public], [ByToken] or [Off]
 	Clients        []APIClient   `toml:"client"`
 }

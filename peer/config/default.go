@@ -87,7 +87,7 @@ func Default() *Config {
 		Staging:   Staging{MaxBytes: 10 << 10},
 		Retention: Retention(node.Retention{}.WithDefaults()),
 		Accounts:  Accounts{Users: Same},
-		API:       API{MaxRequestRate: 20, Dashboard: ByToken}, Metrics: Metrics{Listen: "127.0.0.1:9750"}, Log: Log{Level: "info", Format: JSON}, Audit: Audit{Enabled: true, MaxSize: 16, Files: 8},
+		API:       API{MaxRequestRate: 20, MaxUpload: 1 << 10, Dashboard: ByToken}, Metrics: Metrics{Listen: "127.0.0.1:9750"}, Log: Log{Level: "info", Format: JSON}, Audit: Audit{Enabled: true, MaxSize: 16, Files: 8},
 		DefaultWeights: evenWeights(),
 	}
 }

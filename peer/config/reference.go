@@ -331,6 +331,7 @@ func apiKeys() []entry {
 		{name: "dashboard", about: "Who sees the pages for browsers at listen. \"token\": callers who sign in with a token. \"public\": also all who can reach the port; without a token they see what every user of the site sees, with private no jobs of users but only how many there are, and never alarms or notes. \"off\": there are no pages."},
 		{name: "client_ca_file", example: `"/etc/switchyard/api-clients.pem"`, about: "File with the certificates of the authorities, in PEM, whose clients may show a certificate instead of a token; [[api.client]] says for which users. It is read at the start. If unset, only tokens count."},
 		{name: "max_request_rate", about: "Maximum number of requests over TCP per second of one user; five times as many may come at once."},
+		{name: "max_upload", about: "Maximum total size of the files that one \"switchyard submit --server --stage-in\" sends or one \"switchyard fetch\" gets, as an archive. Until all of what is sent has come, it is kept in state_dir; of one user 2 such requests, and 8 of all, run at once. 0: files do not move over TCP."},
 	}
 }
 

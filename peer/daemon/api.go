@@ -73,11 +73,22 @@ func (d *Daemon) apiNetwork() (*api.Network, error) {
 	}
 	return &api.Network{
 		Guests: d.runsGuests, Clients: clients, Pages: pages, Public: d.cfg.API.Dashboard == config.Public,
-		Listen: d.cfg.API.Listen, TLS: encryption, Tokens: book, Rate: d.cfg.API.MaxRequestRate, ReadFile: d.deliverer.ReadFile,
+		Listen: d.cfg.API.Listen, TLS: encryption, Tokens: book, Rate: d.cfg.API.MaxRequestRate, ReadFile: d.deliverer.ReadFile, Files: d.apiFiles(),
 		Ready: func(address net.Addr) {
 			d.log.Info("api_listens", "address", address.String(), "certificate", certificate.Cert, "authority", certificate.Authority())
 		},
 	}, nil
+}
+
+// apiFiles are how files move over TCP; nil: they do not.
+func (d *Daemon) apiFiles() *api.Files {
+	if d.cfg.API.MaxUpload == 0 {
+		return nil
+	}
+	return &api.Files{
+		Dir: filepath.Join(string(d.cfg.Site.StateDir), "api", "uploads"), MaxBytes: d.cfg.API.MaxUpload.Bytes(), Limit: "[api] max_upload of " + string(d.cfg.Site.Name),
+		Place: d.deliverer.Place, Collect: d.deliverer.Collect,
+	}
 }
 
 // pages are the pages for browsers; nil: the site has none.

@@ -108,6 +108,37 @@ func (d *Deliverer) ReadFile(ctx context.Context, user, path string, offset int6
 	return d.Files.ReadFile(ctx, account, path, offset, size)
 }
 
+// Place puts the files of an archive below a directory, which is made if it is not there, as the account that runs the user's jobs. The
+// error says why as the caller may know it.
+func (d *Deliverer) Place(ctx context.Context, user, dir string, r io.Reader) error {
+	err := d.write(user, dir, func(account string) error { return d.Files.Place(ctx, account, dir, protocol.DefaultUmask, r) })
+	if failed, ok := errors.AsType[undeliverable](err); ok {
+		return unplaced{failed}
+	}
+	return err
+}
+
+// unplaced is about files below a directory.
+type unplaced struct{ undeliverable }
+
+func (e unplaced) Error() string {
+	return fmt.Sprintf("cannot put the files into %s as %s: %s", e.Path, e.Account, e.Reason)
+}
+
+// Collect writes the archive of the files below a directory that patterns name, of at most the given number of bytes as a limit says, read as the
+// account that runs the user's jobs. Missing are those that are not in it though they are wanted; notices are about others.
+func (d *Deliverer) Collect(ctx context.Context, user, dir string, patterns []string, most int64, limit string, w io.Writer) (missing string, notices []string, err error) {
+	var said process.Collected
+	err = d.write(user, dir, func(account string) error {
+		said, err = d.Files.Collect(ctx, account, dir, patterns, most, limit, w)
+		return err
+	})
+	if failed, ok := errors.AsType[undeliverable](err); ok {
+		err = unreadable{failed}
+	}
+	return said.Missing, said.Notices, err
+}
+
 // Packed is a piece of that archive.
 func (d *Deliverer) Packed(job protocol.JobID, offset int64, size int) ([]byte, error) {
 	return d.Dir.packed(job, offset, size)
