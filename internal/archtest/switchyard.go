@@ -41,6 +41,7 @@ const (
 	core     = 53 // the peer's state machine, and what does without it
 	helpers  = 60 // what both shells and adapters use
 	shells   = 70 // the loops around the core
+	gates    = 75 // who is let in, beside those whom a shell knows
 	adapters = 80 // what is plugged into the live shell
 	parts    = 82 // what the daemon is made of, as far as it is a thing of its own
 	keepers  = 83 // parts that use others
@@ -192,10 +193,13 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "peer/eventstream", Level: helpers},
 
 		{Path: "peer/accesstokens", Level: shells},
+		{Path: "peer/openid", Level: gates},
 		{Path: "peer/servercert", Level: shells},
 		{Path: "peer/node", Level: shells},
 		{Path: "peer/peertest", Level: shells},
 		{Path: "internal/sim", Level: shells, Race: workers},
+
+		{Path: "peer/openid/openidtest", Level: gates},
 
 		{Path: "peer/gossip", Level: adapters},
 		{Path: "peer/bus", Level: adapters},
@@ -297,6 +301,8 @@ func libraries() []Library {
 		{[]string{"pgregory.net/rapid"}, []string{"protocol/protocoltest"}},
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/pluginhost"}},
 		{[]string{"golang.org/x/sys"}, []string{"internal/staging", "internal/wallclock", "localsched/process", "localsched/spool", "localsched/cgroup", "plugins/pluginhost"}},
+		{[]string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4"}, []string{"peer/openid", "peer/openid/openidtest"}},
+		{[]string{"github.com/zitadel/oidc/v3"}, []string{"peer/openid/openidtest"}},
 		{[]string{"github.com/tmaxmax/go-sse"}, []string{"peer/api"}},
 		{[]string{"golang.org/x/time"}, []string{"peer/api", "peer/connlimit", "peer/bus", "peer/gossip", "peer/transfer"}},
 		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict/sarima", "internal/predict/forecast", "internal/predict/wait", "internal/workload", "internal/report", "internal/tune"}},

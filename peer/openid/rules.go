@@ -1,0 +1,114 @@
+package openid
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// Rule says for which tokens it is, by all of its conditions, and what they may do. A condition that is empty holds for all.
+type Rule struct {
+	Subject string // the claim sub
+	Email   string // the claim email, which the issuer has verified
+	Group   string // one of the groups
+	Scope   string // one of the scopes
+
+	User   string // of the site; empty: the one that the claim of users names
+	Scopes accesstokens.Scopes
+}
+
+// Claims are the names of the claims that rules look at.
+type Claims struct {
+	User   string // names the user of the site, for rules that do not; empty: [DefaultUserClaim]
+	Groups string // a list of texts, or texts with spaces between; empty: [DefaultGroupsClaim]
+	Scopes string // as Groups; empty: [DefaultScopesClaim]
+}
+
+// The claims if nothing else is said.
+const (
+	DefaultUserClaim   = "preferred_username"
+	DefaultGroupsClaim = "groups"
+	DefaultScopesClaim = "scope"
+)
+
+// claims are those of a token.
+type claims map[string]json.RawMessage
+
+// text is a claim that is a text; empty: it is none.
+func (c claims) text(name string) string {
+	var text string
+	if json.Unmarshal(c[name], &text) != nil {
+		return ""
+	}
+	return text
+}
+
+// list is a claim that is a list of texts, or a text in which spaces part them; nil: it is neither.
+func (c claims) list(name string) []string {
+	var list []string
+	if json.Unmarshal(c[name], &list) == nil {
+		return list
+	}
+	return strings.Fields(c.text(name))
+}
+
+// verified reports whether the issuer has verified the address. Some issuers write a text.
+func (c claims) verified() bool {
+	var so bool
+	return json.Unmarshal(c["email_verified"], &so) == nil && so || c.text("email_verified") == "true"
+}
+
+// holds reports whether a rule is for a token.
+func (r *Rule) holds(c claims, names Claims) bool {
+	return (r.Subject == "" || c.text("sub") == r.Subject) &&
+		(r.Email == "" || c.verified() && strings.EqualFold(c.text("email"), r.Email)) &&
+		(r.Group == "" || slices.Contains(c.list(names.Groups), r.Group)) &&
+		(r.Scope == "" || slices.Contains(c.list(names.Scopes), r.Scope))
+}
+
+// grant is what the first rule that is for a token allows.
+func grant(rules []Rule, c claims, names Claims) (user string, named bool, scopes accesstokens.Scopes, err error) {
+	i := slices.IndexFunc(rules, func(r Rule) bool { return r.holds(c, names) })
+	if i < 0 {
+		return "", false, nil, refuse("the token is good, but no table [[api.oidc.user]] of the site is for its subject %.200q", c.text("sub"))
+	}
+	if rules[i].User != "" {
+		return rules[i].User, true, rules[i].Scopes, nil
+	}
+	user = c.text(names.User)
+	if !isName(user) {
+		return "", false, nil, refuse("the token's claim %s is %.200q, which is no name of a user", names.User, user)
+	}
+	return user, false, rules[i].Scopes, nil
+}
+
+// isName reports whether a text from a token can be the name of a user: numbers would be looked up as such.
+func isName(name string) bool {
+	const most = 256
+	return name != "" && len(name) <= most && protocol.CheckText(name) == nil && !strings.ContainsAny(name, ":/,* \t") &&
+		name[0] != '-' && strings.ContainsFunc(name, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// RefusedError says why a token is not good.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return e.Reason }
+
+func refuse(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
+
+// UnavailableError says that a token cannot be verified now, because the issuer's keys are not known.
+type UnavailableError struct {
+	Issuer string
+	Err    error
+}
+
+func (e *UnavailableError) Error() string {
+	return fmt.Sprintf("the keys of %s cannot be fetched now: %v; try again, or use a token of `switchyard token create`", e.Issuer, e.Err)
+}
+
+// Unwrap returns why.
+func (e *UnavailableError) Unwrap() error { return e.Err }
