@@ -22,6 +22,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/clientcert"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/openid"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -52,14 +53,14 @@ func Dial(socket string) *Client {
 // Server is a peer that is reached over TCP.
 type Server struct {
 	URL       string // https://host:port
-	TokenFile string // that only its owner may read; empty: a certificate is shown
+	TokenFile string // with a token of the site or of its issuer, that only its owner may read; empty: a certificate is shown
 	CertFile  string // the certificate of the client and those of its issuers, in PEM; empty: none is shown
 	KeyFile   string // the key of CertFile, that only its owner may read
 	CAFile    string // the certificates that are trusted, in PEM; empty: those of the machine
 }
 
 const (
-	maxTokenFile = 4096 // bytes
+	maxTokenFile = 16 << 10 // bytes
 	maxKeyFile   = 64 << 10
 	connectTime  = 20 * time.Second
 )
@@ -107,8 +108,8 @@ func (s *Server) token() (string, error) {
 		return "", fmt.Errorf("token file: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
-	if !accesstokens.Looks(token) {
-		return "", fmt.Errorf("token file: %s has no token; make one at the site: switchyard token create", s.TokenFile)
+	if !accesstokens.Looks(token) && !openid.Looks(token) {
+		return "", fmt.Errorf("token file: %s has no token; make one at the site: switchyard token create; or get one of the site's issuer", s.TokenFile)
 	}
 	return token, nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/audit"
 	"github.com/switchyard-hpc/switchyard/peer/connlimit"
+	"github.com/switchyard-hpc/switchyard/peer/openid"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -27,6 +28,7 @@ type Network struct {
 	Listen string // host and port
 	TLS    *tls.Config
 	Tokens *accesstokens.Book
+	OIDC   *openid.Verifier                                             // of an issuer whose tokens count too; nil: none
 	Rate   int                                                          // requests of one user per second; five times as many at once
 	User   func(ctx context.Context, name string) (passwd.Entry, error) // of this machine; nil: the machine is asked
 	Ready  func(address net.Addr)                                       // called when the port is open; may be nil
@@ -347,6 +349,8 @@ func (p *port) userOf(ctx context.Context, shown *pass, now time.Time) (entry pa
 	switch {
 	case p.Network.givesNone(shown.user, uid):
 		err = refuse(view.Denied, "the account %s runs jobs of partners' users, and so has no access over TCP", shown.user)
+	case shown.claimed && managesPeer(uid):
+		err = refuse(view.Denied, "a token that names its user itself stands for neither root nor the peer's account; the site can name the user in [[api.oidc.user]]")
 	case shown.uid != nil && uid != *shown.uid:
 		err = refuse(view.Denied, "the token was made for another user of the name %s", shown.user)
 	}

@@ -2,6 +2,8 @@ package api
 
 import (
 	"crypto/x509"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/clientcert"
+	"github.com/switchyard-hpc/switchyard/peer/openid"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -22,12 +25,13 @@ type CertClient struct {
 
 // pass is what a caller over TCP has shown to be let in.
 type pass struct {
-	kind   string // "token" or "certificate"
-	id     string // for the log: of a token, or the name of a certificate
-	user   string
-	scopes accesstokens.Scopes
-	uid    *int                             // that the user must have; nil: any
-	still  func(now protocol.Instant) error // says why it is good no more
+	kind    string // "token" or "certificate"
+	id      string // for the log: of a token, or the name of a certificate
+	user    string
+	scopes  accesstokens.Scopes
+	uid     *int                             // that the user must have; nil: any
+	claimed bool                             // the user is one that an issuer's token names
+	still   func(now protocol.Instant) error // says why it is good no more
 }
 
 // passOf is what the caller shows. A token says more than a certificate.
@@ -36,11 +40,35 @@ func (p *port) passOf(r *http.Request, now time.Time) (*pass, *turnedAway) {
 	if !ok {
 		return p.certificateOf(r, now)
 	}
+	if p.Network.OIDC != nil && openid.Looks(secret) {
+		return p.issued(r, secret, now)
+	}
 	token, refused := p.find(r, secret, now)
 	if refused != nil {
 		return nil, refused
 	}
 	return p.passBy(token), nil
+}
+
+// issued is a token of the issuer as a pass.
+func (p *port) issued(r *http.Request, secret string, now time.Time) (*pass, *turnedAway) {
+	token, err := p.Network.OIDC.Find(r.Context(), secret)
+	refused, isRefusal := errors.AsType[*openid.RefusedError](err)
+	switch {
+	case err == nil:
+	case !isRefusal:
+		return nil, &turnedAway{
+			status: http.StatusServiceUnavailable, header: [2]string{"Retry-After", "10"}, why: view.Refusal{Code: view.Unavailable, Reason: err.Error()},
+		}
+	case !p.failures.Allows(addressOf(r), now):
+		return nil, tooFast("too many tokens from this address that are not good; try again later")
+	default:
+		return nil, unidentified("%s", refused.Reason)
+	}
+	return &pass{
+		kind: "token", id: "oidc:" + protocol.EscapeText(fmt.Sprintf("%.200s", token.Subject)), user: token.User, scopes: token.Scopes, claimed: !token.Named,
+		still: func(protocol.Instant) error { return p.Network.OIDC.Good(&token) },
+	}, nil
 }
 
 // find is the token of a secret that a caller has shown.

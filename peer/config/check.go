@@ -327,6 +327,7 @@ func (r *checker) checkAPI(a *API) {
 			{"key_file", true},
 			{"client_ca_file", true},
 			{"client", true},
+			{"oidc", true},
 			{"dashboard", a.Dashboard != usual.Dashboard},
 			{"max_request_rate", a.MaxRequestRate != usual.MaxRequestRate},
 			{"max_upload", a.MaxUpload != usual.MaxUpload},
@@ -349,6 +350,7 @@ func (r *checker) checkAPI(a *API) {
 		}
 	}
 	r.checkAPIClients(a)
+	r.checkOIDC(a.OIDC)
 	if most := 10_000; a.MaxRequestRate < 1 || a.MaxRequestRate > most {
 		r.Problem("api.max_request_rate", "is %d; use 1 to %d", a.MaxRequestRate, most)
 	}

@@ -1,10 +1,14 @@
 package config
 
 import (
+	"strings"
+
 	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/localsched/partition"
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/association"
+	"github.com/switchyard-hpc/switchyard/peer/openid"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -364,6 +368,42 @@ type API struct {
 	MaxUpload      Megabytes     `toml:"max_upload"`       // of files of one request; 0: none
 	Dashboard      string        `toml:"dashboard"`        // [Public], [ByToken] or [Off]
 	Clients        []APIClient   `toml:"client"`
+	OIDC           *OIDC         `toml:"oidc"` // nil: tokens of no issuer are taken
+}
+
+// OIDC is the table [api.oidc]: an issuer of OpenID Connect whose tokens are taken.
+type OIDC struct {
+	Issuer      string        `toml:"issuer"`
+	Audience    string        `toml:"audience"`
+	CAFile      settings.Path `toml:"ca_file"` // empty: the machine's authorities
+	UserClaim   string        `toml:"user_claim"`
+	GroupsClaim string        `toml:"groups_claim"`
+	ScopesClaim string        `toml:"scopes_claim"`
+	Users       []OIDCUser    `toml:"user"`
+}
+
+// SetDefaults sets what is not 0. It implements [settings.Defaulter].
+func (o *OIDC) SetDefaults() {
+	o.UserClaim, o.GroupsClaim, o.ScopesClaim = openid.DefaultUserClaim, openid.DefaultGroupsClaim, openid.DefaultScopesClaim
+}
+
+// OIDCUser is a table [[api.oidc.user]]: for which tokens it is, and what these may do.
+type OIDCUser struct {
+	Subject string   `toml:"subject"`
+	Email   string   `toml:"email"`
+	Group   string   `toml:"group"`
+	Scope   string   `toml:"scope"`
+	User    string   `toml:"user"` // empty: as UserClaim says
+	Scopes  []string `toml:"scopes"`
+}
+
+// Rules are the tables [[api.oidc.user]] of a configuration that is checked.
+func (o *OIDC) Rules() (rules []openid.Rule) {
+	for _, u := range o.Users {
+		scopes, _ := accesstokens.ParseScopes(strings.Join(u.Scopes, ",")) // checked
+		rules = append(rules, openid.Rule{Subject: u.Subject, Email: u.Email, Group: u.Group, Scope: u.Scope, User: u.User, Scopes: scopes})
+	}
+	return rules
 }
 
 // APIClient is a table [[api.client]]: a certificate that stands for a user.

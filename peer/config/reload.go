@@ -36,6 +36,8 @@ func (c *Config) Changes(next *Config) (changes []Change) {
 					live = partners
 				case associationSection:
 					live = associations
+				case oidcUserSection:
+					live = c.mayTakeOIDCUsers(next)
 				}
 				changes = append(changes, Change{Key: key, From: from[key].text, To: to[key].text, Live: live})
 			}
@@ -95,6 +97,7 @@ const (
 	partnerSection = "partner"
 
 	associationSection = "association"
+	oidcUserSection    = "api.oidc.user"
 )
 
 // mayHave says whether a configuration that [Load] has checked may have its partners beside the
@@ -152,7 +155,7 @@ func (c *Config) With(next *Config) *Config {
 	mixed := *c
 	mixed.places = maps.Clone(c.places)
 	for _, s := range reference() {
-		if s.name == partnerSection || s.name == associationSection {
+		if s.name == partnerSection || s.name == associationSection || s.name == oidcUserSection {
 			continue
 		}
 		for i, table := range mixed.tables(s) {
@@ -182,6 +185,9 @@ func (c *Config) With(next *Config) *Config {
 	if associations {
 		mixed.replaceAssociations(next)
 	}
+	if c.mayTakeOIDCUsers(next) {
+		mixed.replaceOIDCUsers(next)
+	}
 	if partners {
 		maps.DeleteFunc(mixed.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
 		mixed.Partners = slices.Clone(next.Partners)
@@ -190,6 +196,23 @@ func (c *Config) With(next *Config) *Config {
 		}
 	}
 	return &mixed
+}
+
+// mayTakeOIDCUsers says whether the users of the issuer may be taken from another configuration: the issuer itself changes with a restart
+// only.
+func (c *Config) mayTakeOIDCUsers(next *Config) bool {
+	return c.API.OIDC != nil && next.API.OIDC != nil && c.API.OIDC.Issuer == next.API.OIDC.Issuer && c.API.OIDC.Audience == next.API.OIDC.Audience
+}
+
+// replaceOIDCUsers takes all of them over from another configuration: their order counts.
+func (c *Config) replaceOIDCUsers(next *Config) {
+	maps.DeleteFunc(c.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, oidcUserSection+"[") })
+	issuer := *c.API.OIDC
+	issuer.Users = slices.Clone(next.API.OIDC.Users)
+	c.API.OIDC = &issuer
+	for i := range issuer.Users {
+		c.movePlaces(next, oidcUserSection, i, i)
+	}
 }
 
 // replaceAssociations takes all of them over from another configuration: their order counts.

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -178,5 +179,45 @@ func TestChangesOfCosts(t *testing.T) {
 	}
 	if mixed := before.With(after); len(before.Changes(mixed)) > 0 {
 		t.Errorf("changed at once: %v", before.Changes(mixed))
+	}
+}
+
+// TestOIDCUsersChange: for whom an issuer's tokens stand may change while the peer runs, and their order counts; the issuer may not.
+func TestOIDCUsersChange(t *testing.T) {
+	t.Parallel()
+	issuer := func(audience string, users ...string) string {
+		var text strings.Builder
+		fmt.Fprintf(&text, "[api]\nlisten = \"127.0.0.1:9760\"\n[api.oidc]\nissuer = \"https://login.example.org\"\naudience = %q\n", audience)
+		for _, user := range users {
+			fmt.Fprintf(&text, "[[api.oidc.user]]\nsubject = \"s-%s\"\nuser = %q\nscopes = [\"read\"]\n", user, user)
+		}
+		return text.String()
+	}
+	before, after := loaded(t, issuer("switchyard", "ann")), loaded(t, issuer("switchyard", "bob", "ann"))
+	changes := before.Changes(after)
+	if len(changes) == 0 {
+		t.Error("no change")
+	}
+	for _, change := range changes {
+		if !change.Live {
+			t.Errorf("%+v needs a restart", change)
+		}
+	}
+	mixed := before.With(after)
+	if got := mixed.API.OIDC.Rules(); len(got) != 2 || got[0].User != "bob" || got[1].Subject != "s-ann" || len(before.API.OIDC.Users) != 1 {
+		t.Errorf("%+v of %+v", got, before.API.OIDC)
+	}
+	if left := mixed.Changes(after); len(left) > 0 {
+		t.Errorf("then still to change: %+v", left)
+	}
+	for name, next := range map[string]*config.Config{"another audience": loaded(t, issuer("others", "bob")), "no issuer": loaded(t, "")} {
+		if mixed = before.With(next); mixed.API.OIDC.Audience != "switchyard" || mixed.API.OIDC.Users[0].User != "ann" {
+			t.Errorf("%s: %+v", name, mixed.API.OIDC)
+		}
+		for _, change := range before.Changes(next) {
+			if change.Live {
+				t.Errorf("%s: %+v is live", name, change)
+			}
+		}
 	}
 }

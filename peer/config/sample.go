@@ -88,7 +88,8 @@ func defaultsOf(s section) reflect.Value {
 	c.Cost.Eco.SetDefaults()
 	c.Cost.Licenses, c.WaitingCosts = []LicenseCost{{}}, []WaitingCost{{}}
 	c.Partners, c.Plugins, c.Associations = []Partner{{}}, []Plugin{{}}, []association.Rule{{}}
-	c.API.Clients = []APIClient{{}}
+	c.API.Clients, c.API.OIDC = []APIClient{{}}, &OIDC{Users: []OIDCUser{{}}}
+	c.API.OIDC.SetDefaults()
 	c.Plugins[0].SetDefaults()
 	return c.tables(s)[0]
 }

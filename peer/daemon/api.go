@@ -18,6 +18,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/clientcert"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/dashboard"
+	"github.com/switchyard-hpc/switchyard/peer/openid"
 	"github.com/switchyard-hpc/switchyard/peer/servercert"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -71,13 +72,39 @@ func (d *Daemon) apiNetwork() (*api.Network, error) {
 	if err != nil {
 		return nil, err
 	}
+	if d.issuer, err = d.oidc(); err != nil {
+		return nil, err
+	}
 	return &api.Network{
+		OIDC:   d.issuer,
 		Guests: d.runsGuests, Clients: clients, Pages: pages, Public: d.cfg.API.Dashboard == config.Public,
 		Listen: d.cfg.API.Listen, TLS: encryption, Tokens: book, Rate: d.cfg.API.MaxRequestRate, ReadFile: d.deliverer.ReadFile, Files: d.apiFiles(),
 		Ready: func(address net.Addr) {
 			d.log.Info("api_listens", "address", address.String(), "certificate", certificate.Cert, "authority", certificate.Authority())
 		},
 	}, nil
+}
+
+// oidc verifies tokens of the issuer; nil: the site takes those of none.
+func (d *Daemon) oidc() (*openid.Verifier, error) {
+	o := d.cfg.API.OIDC
+	if o == nil {
+		return nil, nil //nolint:nilnil // as the API has it
+	}
+	cfg := openid.Config{
+		Issuer: o.Issuer, Audience: o.Audience, Claims: openid.Claims{User: o.UserClaim, Groups: o.GroupsClaim, Scopes: o.ScopesClaim}, Rules: o.Rules(),
+		Failed: func(err error) {
+			d.log.Warn("oidc_keys_failed", "issuer", o.Issuer, "error", err, "advice", "check that this machine reaches the issuer; its tokens are refused once the keys that were fetched before are a day old")
+		},
+	}
+	if o.CAFile != "" {
+		trust, err := clientcert.ReadAuthorities(string(o.CAFile))
+		if err != nil {
+			return nil, fmt.Errorf("oidc.ca_file: %w", err)
+		}
+		cfg.Trust = trust
+	}
+	return openid.New(cfg), nil
 }
 
 // apiFiles are how files move over TCP; nil: they do not.

@@ -23,6 +23,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
+	"github.com/switchyard-hpc/switchyard/peer/openid"
 	"github.com/switchyard-hpc/switchyard/peer/results"
 	"github.com/switchyard-hpc/switchyard/peer/servercert"
 	"github.com/switchyard-hpc/switchyard/peer/store"
@@ -79,6 +80,7 @@ type Daemon struct {
 	events    *eventstream.Stream
 
 	certificate *servercert.Files // of the API over TCP; nil: there is none
+	issuer      *openid.Verifier  // of tokens that the API over TCP takes; nil: none
 	node        *node.Node
 	links       *bus.Bus
 	gossip      *gossip.Gossip // nil: the site does not gossip

@@ -158,6 +158,9 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 			return fmt.Errorf("change the partners: %w", err)
 		}
 	}
+	if d.issuer != nil && in("api.oidc.user[") {
+		d.issuer.SetRules(next.API.OIDC.Rules())
+	}
 	if in("log.") {
 		d.level.Set(levelOf(next.Log))
 	}
