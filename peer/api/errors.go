@@ -55,7 +55,8 @@ func tooLarge(limit int64) view.Refusal {
 	}
 }
 
-func status(code view.RefusalCode) int {
+// StatusOf is the status of HTTP with which requests are refused for a reason.
+func StatusOf(code view.RefusalCode) int {
 	switch code {
 	case view.BadRequest:
 		return http.StatusBadRequest

@@ -101,7 +101,7 @@ func checkAnswer(t *testing.T, answer *httptest.ResponseRecorder) {
 	default:
 		var refusal view.Refusal
 		err := json.Unmarshal(answer.Body.Bytes(), &refusal)
-		if err != nil || refusal.Reason == "" || status(refusal.Code) != answer.Code {
+		if err != nil || refusal.Reason == "" || StatusOf(refusal.Code) != answer.Code {
 			t.Errorf("status %d: %q, %v", answer.Code, answer.Body, err)
 		}
 	}

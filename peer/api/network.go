@@ -284,7 +284,7 @@ func (p *port) callerWith(r *http.Request, shown *pass, now time.Time) (caller, 
 		return caller{}, tooFast("more than %d requests per second of %s; try again in a second, or ask the site to raise [api] max_request_rate", p.Network.Rate, shown.user)
 	case err != nil:
 		why := refusalOf(err)
-		return caller{}, &turnedAway{status: status(why.Code), why: why}
+		return caller{}, &turnedAway{status: StatusOf(why.Code), why: why}
 	}
 	lasting := *shown
 	lasting.still = func(now protocol.Instant) error {

@@ -216,6 +216,7 @@ func describe(t *testing.T) []byte {
 			paths[at] = object{}
 		}
 		described := object{
+			"tags":    []string{tagOf(t, at)},
 			"summary": op.does, "operationId": strings.ToLower(method) + strings.NewReplacer("/v1", "", "/", "-", "{", "", "}", "", ".", "-").Replace(at),
 			"parameters": op.parameters(at), "responses": object{strconv.Itoa(max(op.status, http.StatusOK)): op.response(t, d), "default": refused},
 			"security": []any{object{"token": []string{string(route.scope)}}, object{"certificate": []string{string(route.scope)}}},
@@ -258,6 +259,22 @@ func describe(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return text.Bytes()
+}
+
+// tagOf says what the requests of a path are about.
+func tagOf(t *testing.T, at string) string {
+	t.Helper()
+	tag := map[string]string{
+		"jobs": "Jobs", "quotes": "Jobs", "files": "Files", "history": "History", "usage": "History", "runs": "History", "sites": "Sites", "counts": "Sites", "shares": "Sites", "events": "Events",
+		"info": "Peer", "recovery": "Peer", "plugins": "Peer", "reload": "Peer", "openapi.json": "Peer", "tokens": "Tokens",
+	}[strings.Split(at, "/")[2]]
+	if path.Base(at) == "files" {
+		tag = "Files"
+	}
+	if !slices.Contains(Tags(), tag) {
+		t.Errorf("%s has no tag", at)
+	}
+	return tag
 }
 
 func (o *operation) parameters(at string) []any {

@@ -43,6 +43,8 @@ type Dashboard struct {
 	mux     *http.ServeMux
 	changes changes
 
+	reference *reference // of the API
+
 	mu    sync.Mutex
 	loads loadhistory.History
 }
@@ -67,6 +69,10 @@ func New(cfg Config) (*Dashboard, error) {
 		return nil, fmt.Errorf("dashboard: %w", err)
 	}
 	if err := d.readPages(); err != nil {
+		return nil, fmt.Errorf("dashboard: %w", err)
+	}
+	var err error
+	if d.reference, err = readReference(api.OpenAPI()); err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
 	}
 	d.routes()
@@ -164,7 +170,7 @@ func (d *Dashboard) routes() {
 	}
 	known := map[string]func(*request) error{
 		"GET /{$}": d.showGrid, "GET /changes": d.follow, "GET /jobs": d.showJobs, "GET /jobs/{job}": d.showJob, "GET /schedule": d.showSchedule, "GET /site": d.showSite,
-		"GET /quotes": d.showQuotes, "GET /applications": d.showApplications,
+		"GET /quotes": d.showQuotes, "GET /applications": d.showApplications, "GET /reference": d.showReference,
 		"GET /jobs/{job}/{act}": d.confirmAct, "POST /jobs/{job}/{act}": d.doAct,
 	}
 	for pattern, handle := range open {

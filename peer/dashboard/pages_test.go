@@ -70,7 +70,7 @@ func textOf(node *html.Node) string {
 func TestPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	p := signedIn(t, smallGrid(), accesstokens.Read, accesstokens.Submit)
-	for _, path := range []string{"/", "/jobs", "/schedule", "/site", "/quotes", "/applications", "/schedule?hours=24", "/jobs/1000000000001", "/jobs/1000000000002", "/jobs/1000000000002/hold", "/sign-in", "/nothing"} {
+	for _, path := range []string{"/", "/jobs", "/schedule", "/site", "/quotes", "/applications", "/reference", "/schedule?hours=24", "/jobs/1000000000001", "/jobs/1000000000002", "/jobs/1000000000002/hold", "/sign-in", "/nothing"} {
 		_, header, text := p.get(t, path)
 		if kind := header.Get("Content-Type"); kind != "text/html; charset=utf-8" {
 			t.Errorf("%s: %s", path, kind)

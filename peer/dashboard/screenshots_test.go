@@ -36,7 +36,7 @@ func TestScreenshots(t *testing.T) { //nolint:paralleltest // a browser needs th
 	})
 	for name, path := range map[string]string{
 		"grid": "/", "jobs": "/jobs", "job": "/jobs/1000000000003", "schedule": "/schedule?hours=6", "quotes": "/quotes", "applications": "/applications",
-		"site": "/site", "sign-in": "/sign-in",
+		"reference": "/reference", "site": "/site", "sign-in": "/sign-in",
 	} {
 		for _, wide := range []int{400, 1280} {
 			for scheme, setting := range map[string]string{"light": "1", "dark": "0"} {
