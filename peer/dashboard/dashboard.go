@@ -172,6 +172,8 @@ func (d *Dashboard) routes() {
 		"GET /{$}": d.showGrid, "GET /changes": d.follow, "GET /jobs": d.showJobs, "GET /jobs/{job}": d.showJob, "GET /schedule": d.showSchedule, "GET /site": d.showSite,
 		"GET /quotes": d.showQuotes, "GET /applications": d.showApplications, "GET /reference": d.showReference,
 		"GET /jobs/{job}/{act}": d.confirmAct, "POST /jobs/{job}/{act}": d.doAct,
+		"GET /sites/{site}/drain": d.confirmDrain, "POST /sites/{site}/drain": d.drain, "GET /sites/{site}/resume": d.confirmResume, "POST /sites/{site}/resume": d.resume,
+		"GET /reload": d.confirmReload, "POST /reload": d.reload,
 	}
 	for pattern, handle := range open {
 		d.mux.HandleFunc(pattern, d.answer(handle))

@@ -253,7 +253,7 @@ func TestWithoutSignInThereIsNothing(t *testing.T) {
 	t.Parallel()
 	p := open(t, smallGrid(), nil)
 	for _, path := range []string{
-		"/", "/changes", "/jobs", "/jobs/1000000000002", "/jobs/1000000000002/hold", "/schedule", "/site", "/quotes", "/applications", "/reference",
+		"/", "/changes", "/jobs", "/jobs/1000000000002", "/jobs/1000000000002/hold", "/schedule", "/site", "/quotes", "/applications", "/reference", "/sites/other/drain", "/sites/other/resume", "/reload",
 	} {
 		status, _, text := p.get(t, path)
 		if status != http.StatusUnauthorized || strings.Contains(text, "south") || strings.Contains(text, "secret-plan") || !strings.Contains(text, `action="/sign-in"`) {

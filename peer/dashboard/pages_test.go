@@ -69,8 +69,8 @@ func textOf(node *html.Node) string {
 
 func TestPagesAreAccessible(t *testing.T) {
 	t.Parallel()
-	p := signedIn(t, smallGrid(), accesstokens.Read, accesstokens.Submit)
-	for _, path := range []string{"/", "/jobs", "/schedule", "/site", "/quotes", "/applications", "/reference", "/schedule?hours=24", "/jobs/1000000000001", "/jobs/1000000000002", "/jobs/1000000000002/hold", "/sign-in", "/nothing"} {
+	p := signedIn(t, smallGrid(), accesstokens.All()...)
+	for _, path := range []string{"/", "/jobs", "/schedule", "/site", "/quotes", "/applications", "/reference", "/sites/south/drain", "/sites/north/drain", "/sites/south/resume", "/reload", "/schedule?hours=24", "/jobs/1000000000001", "/jobs/1000000000002", "/jobs/1000000000002/hold", "/sign-in", "/nothing"} {
 		_, header, text := p.get(t, path)
 		if kind := header.Get("Content-Type"); kind != "text/html; charset=utf-8" {
 			t.Errorf("%s: %s", path, kind)

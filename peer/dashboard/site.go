@@ -14,10 +14,11 @@ const usageOf = 31 * 24 * protocol.Hour
 
 // sitePage is this site: its rules and plugins, and what its jobs draw and cost.
 type sitePage struct {
-	Answer  string
-	Lines   [][2]string
-	Plugins *sheet // nil: there are none
-	Usage   *sheet // of the last days; nil: the visitor may not see it, or there was none
+	Answer   string
+	Lines    [][2]string
+	Plugins  *sheet     // nil: there are none
+	Operated []operated // for operators; nil: the visitor is none
+	Usage    *sheet     // of the last days; nil: the visitor may not see it, or there was none
 }
 
 func (d *Dashboard) showSite(r *request) error {
@@ -46,6 +47,7 @@ func (d *Dashboard) showSite(r *request) error {
 			plugins[i].Path, plugins[i].Failure = "", ""
 		}
 	}
+	page.Operated = operatedOf(r, sites)
 	if len(plugins) > 0 {
 		page.Plugins = sheetOf("Plugins", display.Plugins(api.Plugins{Plugins: plugins}))
 	}
