@@ -214,6 +214,7 @@ func rooms() []Room { //nolint:funlen // a table
 
 		{Path: "peer/display", Level: parts},
 		{Path: "peer/dashboard", Level: keepers},
+		{Path: "peer/top", Level: keepers},
 		{Path: "peer/daemon/pricefeed", Level: parts},
 		{Path: "peer/daemon/localqueue", Level: parts},
 		{Path: "peer/daemon/powerbudget", Level: keepers},
@@ -267,6 +268,7 @@ func never() []Never {
 		{"peer/accounts", "peer", contract},
 		{"peer/display", "peer", contract},
 		{"peer/dashboard", "peer", contract},
+		{"peer/top", "peer", contract},
 		{"peer/daemon/...", "peer", contract},
 		{"internal/metrics", "peer", contract},
 		{"internal/experiment", "peer", contract},
@@ -307,6 +309,7 @@ func libraries() []Library {
 		{[]string{"golang.org/x/time"}, []string{"peer/api", "peer/connlimit", "peer/bus", "peer/gossip", "peer/transfer"}},
 		{[]string{"gonum.org/v1/gonum"}, []string{"internal/predict/sarima", "internal/predict/forecast", "internal/predict/wait", "internal/workload", "internal/report", "internal/tune"}},
 		{[]string{"github.com/schollz/progressbar/v3"}, []string{"cmd/..."}},
+		{[]string{"github.com/gdamore/tcell/v2"}, []string{"peer/top", "cmd/..."}},
 	}
 }
 
