@@ -85,6 +85,7 @@ func TestExitCodes(t *testing.T) {
 		"half a certificate": {nil, "", []string{"queue", "--server=https://localhost:1", "--client-cert=c.pem"}, 2, "--client-cert and --client-key go together"},
 		"events of nothing":  {nil, "", []string{"events", "--job="}, 2, "--job: empty value"},
 		"kind of events":     {&fakeNode{}, "", []string{"events", "--kind=meal"}, 2, "kind: invalid kind; use job, log or site"},
+		"top in a script":    {&fakeNode{}, "", []string{"top"}, 2, "top needs a terminal; for scripts there are switchyard queue, sites and events"},
 		"unknown command":    {nil, "", []string{"sumbit"}, 2, `unknown command "sumbit"; did you mean submit?`},
 		"unknown flag":       {nil, "", []string{"queue", "--bogus"}, 2, "unknown flag: --bogus; see switchyard queue --help"},
 		"missing value":      {nil, goodScript, []string{"submit", "-n"}, 2, "needs an argument"},

@@ -39,7 +39,7 @@ func (a *app) serverFlags(root *cobra.Command) {
 func overTCP() []string {
 	return []string{
 		"cancel", "drain", "events", "explain", "fetch", "history", "hold", "isolate", "logs", "queue", "quote", "recover", "release", "reload", "requeue", "resume", "runs", "shares",
-		"sites", "status", "submit", "token",
+		"sites", "status", "submit", "token", "top",
 		"update", "usage", "wait",
 	}
 }
