@@ -73,7 +73,7 @@ func operations() map[string]operation {
 		"GET /v1/jobs": {does: "List jobs: pending and running ones, and with all those that have ended lately", strict: true, answer: view.Queue{}, query: []parameter{
 			many("user", "jobs of these users"), many("name", "of these names"), many("job", "jobs, arrays and elements"),
 			many("site", "that wait or run at these sites; empty: in the grid queue"), many("state", "in these states"),
-			one("application", "integer", "components of this application"), one("guests", "string", "none: without jobs of partners; only: those alone"),
+			one("application", "integer", "components of this application"), one("components", "boolean", "only components of applications"), one("guests", "string", "none: without jobs of partners; only: those alone"),
 			one("elements", "boolean", "list elements of arrays one by one"), one("after", "integer", "the next of an earlier answer"),
 			one("page", "integer", "jobs of a page"), one("limit", "integer", "jobs that have ended, at most"), one("all", "boolean", "with jobs that have ended"),
 		}},

@@ -51,6 +51,9 @@ func (l *Listing) query() url.Values {
 		q.Set("application", l.Application.String())
 	}
 	setGuests(q, l.Guests)
+	if l.Components {
+		q.Set("components", "true")
+	}
 	if l.Elements {
 		q.Set("elements", "true")
 	}
@@ -90,6 +93,7 @@ func parseListing(q url.Values) (l Listing, err error) {
 		"state":       into(&l.States, parseState),
 		"application": once(&l.Application, protocol.ParseJobID),
 		"guests":      once(&l.Guests, parseGuests),
+		"components":  once(&l.Components, strconv.ParseBool),
 		"elements":    once(&l.Elements, strconv.ParseBool),
 		"after":       once(&l.After, protocol.ParseJobID),
 		"page":        once(&l.Limit, parseCount),

@@ -23,7 +23,7 @@ func TestQueueAsksThePeerForWhatIsWanted(t *testing.T) {
 	wanted := view.QueueFilter{
 		Jobs: []protocol.JobID{jobB, jobA}, Users: []string{"ann", "bob,c"}, Names: []string{"a b&c=d"},
 		Sites: []protocol.SiteName{"", "there"}, States: []protocol.State{protocol.Running, protocol.NodeFail},
-		Application: jobA, Guests: view.OnlyGuests, After: jobA, Limit: 77,
+		Application: jobA, Components: true, Guests: view.OnlyGuests, After: jobA, Limit: 77,
 	}
 	queue, err := client.Queue(t.Context(), api.Listing{QueueFilter: wanted, Finished: 5})
 	if err != nil || queue.Next != jobB || len(queue.Jobs) != 1 {

@@ -28,7 +28,7 @@ type applicationPart struct {
 }
 
 func (d *Dashboard) showApplications(r *request) error {
-	queue, err := r.visitor.Peer.WholeQueue(r.Context(), api.Listing{QueueFilter: view.QueueFilter{Guests: view.WithoutGuests, Limit: maxRead}})
+	queue, err := r.visitor.Peer.WholeQueue(r.Context(), api.Listing{QueueFilter: view.QueueFilter{Guests: view.WithoutGuests, Components: true, Limit: maxRead}})
 	if err != nil {
 		return err
 	}

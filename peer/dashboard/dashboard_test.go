@@ -95,8 +95,18 @@ func (g *gridOf) Ask(_ context.Context, question func(event.AskID) event.Event) 
 		if g.fault != nil {
 			return nil, g.fault
 		}
-		all := slices.Clone(g.jobs)
-		return view.Queue{Jobs: slices.DeleteFunc(all, func(job view.Job) bool { return !asked.Filter.Matches(&job) })}, nil
+		var page view.Queue
+		for i := range g.jobs {
+			switch job := &g.jobs[i]; {
+			case job.ID <= asked.Filter.After || !asked.Filter.Matches(job):
+			case asked.Filter.Limit > 0 && len(page.Jobs) == asked.Filter.Limit:
+				page.Next = page.Jobs[len(page.Jobs)-1].ID
+				return page, nil
+			default:
+				page.Jobs = append(page.Jobs, *job)
+			}
+		}
+		return page, nil
 	}
 	g.changes = append(g.changes, what)
 	return view.Done{}, nil
@@ -110,7 +120,7 @@ type pages struct {
 }
 
 // open serves the pages of a peer until the test ends.
-func open(t *testing.T, node api.Node, change func(*api.Config)) *pages {
+func open(t testing.TB, node api.Node, change func(*api.Config)) *pages {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "dash") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
@@ -168,7 +178,7 @@ func open(t *testing.T, node api.Node, change func(*api.Config)) *pages {
 	return p
 }
 
-func (p *pages) newBrowser(t *testing.T, authority string) *http.Client {
+func (p *pages) newBrowser(t testing.TB, authority string) *http.Client {
 	t.Helper()
 	pem, err := os.ReadFile(authority)
 	if err != nil {
@@ -184,7 +194,7 @@ func (p *pages) newBrowser(t *testing.T, authority string) *http.Client {
 }
 
 // token makes a token of ann, and returns its secret and its ID.
-func (p *pages) token(t *testing.T, scopes ...accesstokens.Scope) (secret, id string) {
+func (p *pages) token(t testing.TB, scopes ...accesstokens.Scope) (secret, id string) {
 	t.Helper()
 	now := protocol.InstantOf(time.Now())
 	secret, made, err := p.book.Create(accesstokens.Token{User: "ann", UID: 60001, Scopes: scopes, Maker: "ann", Expires: now.Add(protocol.Hour)}, now)
@@ -195,19 +205,19 @@ func (p *pages) token(t *testing.T, scopes ...accesstokens.Scope) (secret, id st
 }
 
 // get loads a page.
-func (p *pages) get(t *testing.T, path string) (status int, header http.Header, text string) {
+func (p *pages) get(t testing.TB, path string) (status int, header http.Header, text string) {
 	t.Helper()
 	return p.do(t, http.MethodGet, path, nil, nil)
 }
 
 // post sends a form.
-func (p *pages) post(t *testing.T, path string, form url.Values) (status int, text string) {
+func (p *pages) post(t testing.TB, path string, form url.Values) (status int, text string) {
 	t.Helper()
 	status, _, text = p.do(t, http.MethodPost, path, form, nil)
 	return status, text
 }
 
-func (p *pages) do(t *testing.T, method, path string, form url.Values, header http.Header) (status int, got http.Header, text string) {
+func (p *pages) do(t testing.TB, method, path string, form url.Values, header http.Header) (status int, got http.Header, text string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, p.at+path, strings.NewReader(form.Encode()))
 	if err != nil {

@@ -185,7 +185,7 @@ func (d *Dashboard) showJobs(r *request) error {
 
 // listing asks for jobs that have not ended. The origin of guests is not among what a queue is asked by.
 func (w *wanted) listing(self protocol.SiteName) api.Listing {
-	from := api.Listing{QueueFilter: view.QueueFilter{After: w.Live, Limit: 10 * listed}}
+	from := api.Listing{QueueFilter: view.QueueFilter{After: w.Live, Limit: listed + 1}}
 	if w.State != 0 {
 		from.States = []protocol.State{w.State}
 	}
@@ -200,7 +200,7 @@ func (w *wanted) listing(self protocol.SiteName) api.Listing {
 	case self:
 		from.Guests = view.WithoutGuests
 	default:
-		from.Guests = view.OnlyGuests
+		from.Guests, from.Limit = view.OnlyGuests, 10*listed
 	}
 	return from
 }

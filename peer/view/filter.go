@@ -15,6 +15,7 @@ type QueueFilter struct {
 	Sites       []protocol.SiteName // where jobs are placed; "" is the grid queue
 	States      []protocol.State
 	Application protocol.JobID // of its first component; 0: any, and none
+	Components  bool           // only components of applications
 	Guests      GuestFilter
 	Elements    bool   // each pending element of an array by itself; else those at one site are one entry
 	Viewer      string // only jobs that this user submitted here, and guests that this account runs; if empty, those of all users
@@ -81,7 +82,7 @@ func (f *QueueFilter) Wants(l *Traits) bool {
 		return false
 	case f.Viewer != "" && l.whose() != f.Viewer:
 		return false
-	case f.Application != 0 && l.Application != f.Application:
+	case f.Application != 0 && l.Application != f.Application, f.Components && l.Application == 0:
 		return false
 	}
 	return f.names(l) && oneOf(f.Users, l.User) && oneOf(f.Names, l.Name) && oneOf(f.Sites, l.Site) &&
