@@ -9,8 +9,9 @@ import (
 func (a *app) cancelCommand() *cobra.Command {
 	var whole bool
 	cmd := &cobra.Command{
-		Use:   "cancel ID…",
-		Short: "Cancel pending and running jobs",
+		Use:         "cancel ID…",
+		Annotations: anyPeer(),
+		Short:       "Cancel pending and running jobs",
 		Long: "Cancel pending and running jobs at any site. The request is durable when the command returns; a\n" +
 			"job at an unreachable site ends when that site is reachable again. A job that needs an operator\n" +
 			"(NeedsOperator in queue) ends immediately as CANCELLED, with its outcome unknown.\n" +

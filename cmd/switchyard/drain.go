@@ -15,8 +15,9 @@ func (a *app) drainCommand() *cobra.Command {
 	var reason, only string
 	var local bool
 	cmd := &cobra.Command{
-		Use:   "drain [SITE] --reason TEXT",
-		Short: "Have a site take no new jobs",
+		Use:         "drain [SITE] --reason TEXT",
+		Annotations: anyPeer(),
+		Short:       "Have a site take no new jobs",
 		Long: "Have this site take no new jobs, or a partner get none from here. Running jobs go on. The drain is\n" +
 			"durable when the command returns, and lasts until switchyard resume, also over restarts.\n" +
 			"\n" +
@@ -66,9 +67,10 @@ func (a *app) drainCommand() *cobra.Command {
 func (a *app) isolateCommand() *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use:        "isolate SITE --reason TEXT",
-		SuggestFor: []string{"fence"},
-		Short:      "Exchange nothing with a partner but what running jobs need",
+		Use:         "isolate SITE --reason TEXT",
+		Annotations: anyPeer(),
+		SuggestFor:  []string{"fence"},
+		Short:       "Exchange nothing with a partner but what running jobs need",
 		Long: "Drain a partner in both directions, recall the jobs that wait there, abort its offers here, and ignore\n" +
 			"its messages other than those that hand-offs under way need. Jobs that run there, and its jobs that are\n" +
 			"here, go on, so that none is lost or runs twice. Jobs there that cannot be recalled because the partner\n" +
@@ -100,11 +102,12 @@ func (a *app) isolateCommand() *cobra.Command {
 
 func (a *app) resumeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "resume [SITE]",
-		Short:   "End the drain or isolation of a site",
-		Long:    "End what switchyard drain or switchyard isolate has begun: of this site, or of the partner SITE.",
-		Example: "  switchyard resume\n  switchyard resume borealis",
-		Args:    atMostOneSite,
+		Use:         "resume [SITE]",
+		Annotations: anyPeer(),
+		Short:       "End the drain or isolation of a site",
+		Long:        "End what switchyard drain or switchyard isolate has begun: of this site, or of the partner SITE.",
+		Example:     "  switchyard resume\n  switchyard resume borealis",
+		Args:        atMostOneSite,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			site, _, err := a.drainedSite(cmd.Context(), args)
 			if err != nil {

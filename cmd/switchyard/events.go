@@ -15,8 +15,9 @@ func (a *app) eventsCommand() *cobra.Command {
 	var jobs, users, kinds []string
 	var wanted api.Following
 	cmd := &cobra.Command{
-		Use:   "events",
-		Short: "Print what happens at the site, as it happens",
+		Use:         "events",
+		Annotations: anyPeer(),
+		Short:       "Print what happens at the site, as it happens",
 		Long: "Print what happens at the site, as it happens, until interrupted:\n" +
 			"\n" +
 			"  job   a job is new, has another state, or is placed at another site\n" +

@@ -10,8 +10,9 @@ import (
 func (a *app) explainCommand() *cobra.Command {
 	var long bool
 	cmd := &cobra.Command{
-		Use:   "explain ID",
-		Short: "Print a job's event log: every quote and the reason for each decision",
+		Use:         "explain ID",
+		Annotations: anyPeer(),
+		Short:       "Print a job's event log: every quote and the reason for each decision",
 		Long: "Print a job's event log: its submission, the quotes of all sites in each round, the reason for\n" +
 			"each decision, the hand-offs, the run and the outcome. --long adds the price terms of each\n" +
 			"quote, the terms that the policy weighted, and the bound of the start time (nominally 95 %).",

@@ -20,8 +20,9 @@ import (
 func (a *app) fetchCommand() *cobra.Command {
 	var to string
 	cmd := &cobra.Command{
-		Use:   "fetch ID PATTERN...",
-		Short: "Get files from the directory of a job over TCP",
+		Use:         "fetch ID PATTERN...",
+		Annotations: anyPeer(),
+		Short:       "Get files from the directory of a job over TCP",
 		Long: "Get files that a job has left in its directory at the site of --server, once it has ended. Patterns\n" +
 			"name files and directories there, as those of --stage-out do; . is all of them. What a job that ran\n" +
 			"at another site has left there comes only if --stage-out named it.",

@@ -105,8 +105,9 @@ func (o *pastOptions) readPeriod(a *app, f *view.HistoryFilter) error {
 func (a *app) historyCommand() *cobra.Command {
 	var o pastOptions
 	cmd := &cobra.Command{
-		Use:   "history",
-		Short: "List jobs that have ended",
+		Use:         "history",
+		Annotations: anyPeer(),
+		Short:       "List jobs that have ended",
 		Long: "List the jobs of this origin that have ended, the last one first, at whichever site they ran, for as\n" +
 			"long as [retention] of the site keeps them. --guests lists the jobs of other origins that ran here.\n" +
 			"Of a job that ran more than once the last run is listed, with --duplicates each run.\n\n" + pastTimes + "\n\n" +
@@ -233,8 +234,9 @@ func (a *app) usageCommand() *cobra.Command {
 	var o pastOptions
 	by := []string{"user"}
 	cmd := &cobra.Command{
-		Use:   "usage",
-		Short: "Sum up jobs that have ended",
+		Use:         "usage",
+		Annotations: anyPeer(),
+		Short:       "Sum up jobs that have ended",
 		Long: "Sum up the jobs of this origin that have ended: CPU hours that were allocated, CPU hours that were\n" +
 			"measured, energy and bills. There is a line for each value of the properties of --by, and for each\n" +
 			"currency. A job that was requeued counts once for each of its runs. --guests sums up the jobs of other\n" +

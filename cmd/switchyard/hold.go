@@ -10,8 +10,9 @@ import (
 
 func (a *app) holdCommand() *cobra.Command {
 	return a.jobsCommand(&cobra.Command{
-		Use:   "hold ID…",
-		Short: "Keep pending jobs from starting",
+		Use:         "hold ID…",
+		Annotations: anyPeer(),
+		Short:       "Keep pending jobs from starting",
 		Long: "Keep pending jobs from starting until they are released. The hold is durable when the command\n" +
 			"returns. A job that waits in the local queue of a site is recalled into the grid queue; if it\n" +
 			"starts before the hold reaches that site, it runs on and is not held. Running jobs cannot be held.\n" +
@@ -24,10 +25,11 @@ func (a *app) holdCommand() *cobra.Command {
 
 func (a *app) releaseCommand() *cobra.Command {
 	return a.jobsCommand(&cobra.Command{
-		Use:     "release ID…",
-		Short:   "Let held jobs start",
-		Long:    "End the hold of jobs, as of \"switchyard hold\" and \"switchyard submit --hold\".",
-		Example: "  switchyard release 1000000000042",
+		Use:         "release ID…",
+		Annotations: anyPeer(),
+		Short:       "Let held jobs start",
+		Long:        "End the hold of jobs, as of \"switchyard hold\" and \"switchyard submit --hold\".",
+		Example:     "  switchyard release 1000000000042",
 	}, func(ctx context.Context, name protocol.JobName) error { return a.client().Release(ctx, name) })
 }
 

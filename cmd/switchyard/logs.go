@@ -13,8 +13,9 @@ import (
 func (a *app) logsCommand() *cobra.Command {
 	var follow, errs bool
 	cmd := &cobra.Command{
-		Use:   "logs [-f] ID",
-		Short: "Print a job's output, whichever site runs it",
+		Use:         "logs [-f] ID",
+		Annotations: anyPeer(),
+		Short:       "Print a job's output, whichever site runs it",
 		Long: "Print a job's output: from its file if it is at this site, otherwise from the site that runs the\n" +
 			"job. With -f, continue until the job has ended.",
 		Example: "  switchyard logs 1000000000042\n  switchyard logs -f --stderr 1000000000042",

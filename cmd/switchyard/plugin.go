@@ -28,8 +28,9 @@ func (a *app) pluginCommand() *cobra.Command {
 
 func (a *app) pluginListCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "list",
-		Short: "List the plugins of the peer and their states",
+		Use:         "list",
+		Annotations: anyPeer(),
+		Short:       "List the plugins of the peer and their states",
 		Long: "List the plugins that the peer has started. STATE is starting, up, down or closed. The peer\n" +
 			"restarts a plugin that is down; NOTE has the reason of the last failure.",
 		Example: "  switchyard plugin list\n  switchyard plugin list --json",

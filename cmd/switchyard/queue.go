@@ -36,9 +36,10 @@ type queueOptions struct {
 func (a *app) queueCommand() *cobra.Command {
 	var o queueOptions
 	cmd := &cobra.Command{
-		Use:     "queue",
-		Aliases: []string{"q"},
-		Short:   "List pending and running jobs",
+		Use:         "queue",
+		Annotations: anyPeer(),
+		Aliases:     []string{"q"},
+		Short:       "List pending and running jobs",
 		Long: "List the active jobs of this origin at all sites. SITE is the site that has the job, or - while\n" +
 			"it is in the grid queue. --guests lists the jobs of other origins at this site.\n\n" +
 			"Pending elements of a job array are one line, ID_[1-5,9], or one for each site that they wait at.\n\n" +

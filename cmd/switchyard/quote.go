@@ -18,6 +18,7 @@ func (a *app) quoteCommand() *cobra.Command {
 	options := &jobOptions{}
 	cmd := &cobra.Command{
 		Use:                   "quote [options] [script | application.toml]",
+		Annotations:           anyPeer(),
 		DisableFlagsInUseLine: true,
 		Short:                 "Request quotes for a job from every site",
 		Long: "Request quotes for a batch script from every site, and submit nothing; the same as\n" +

@@ -14,8 +14,9 @@ func (a *app) recoverCommand() *cobra.Command {
 	var going bool
 	var resume api.Resume
 	cmd := &cobra.Command{
-		Use:   "recover [--resume [--requeue|--cancel]]",
-		Short: "Print why the peer starts no jobs, and make it continue",
+		Use:         "recover [--resume [--requeue|--cancel]]",
+		Annotations: anyPeer(),
+		Short:       "Print why the peer starts no jobs, and make it continue",
 		Long: "A peer starts no jobs if its database is older than the last known state of its site (a backup was\n" +
 			"restored, or the state directory was copied or moved), or if another peer runs as the same site.\n" +
 			"An operator must then decide. Without options, print which partners have seen a later state, the\n" +

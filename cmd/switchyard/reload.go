@@ -10,8 +10,9 @@ import (
 
 func (a *app) reloadCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "reload",
-		Short: "Make the peer read its configuration again",
+		Use:         "reload",
+		Annotations: anyPeer(),
+		Short:       "Make the peer read its configuration again",
 		Long: "Make the peer read its configuration again and apply the keys that may change while it runs: the\n" +
 			"initiation and the other settings of rounds, the policy, the policy of the local queue, the power\n" +
 			"budget, the partners, the log level, and the files of built-in price and budget feeds. Other keys\n" +

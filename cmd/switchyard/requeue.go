@@ -10,8 +10,9 @@ import (
 func (a *app) requeueCommand() *cobra.Command {
 	var how api.Requeue
 	cmd := &cobra.Command{
-		Use:   "requeue ID…",
-		Short: "Have running jobs start again",
+		Use:         "requeue ID…",
+		Annotations: anyPeer(),
+		Short:       "Have running jobs start again",
 		Long: "End running jobs where they run, and put them back into the grid queue under their IDs: they are placed\n" +
 			"again, at any site, with SLURM_RESTART_COUNT one higher, and their end is not reported as one. The\n" +
 			"request is durable when the command returns; a job at an unreachable site is ended when that site is\n" +

@@ -13,8 +13,9 @@ import (
 func (a *app) runsCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "runs [COMPONENT]",
-		Short: "List the run history of components",
+		Use:         "runs [COMPONENT]",
+		Annotations: anyPeer(),
+		Short:       "List the run history of components",
 		Long: "List the run history of your components: the number of runs at each site, and of the last\n" +
 			"run the CPUs, the run time, r_a (operations per second and CPU), b (64-bit words sent per\n" +
 			"second and CPU), Γ (computation time over communication time) and the energy; - if not\n" +

@@ -35,13 +35,21 @@ func (a *app) serverFlags(root *cobra.Command) {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.choosePeer(cmd) }
 }
 
-// overTCP are the commands, besides plugin list, that --server is for, and those that the peer refuses over TCP with a reason.
-func overTCP() []string {
-	return []string{
-		"cancel", "drain", "events", "explain", "fetch", "history", "hold", "isolate", "logs", "queue", "quote", "recover", "release", "reload", "requeue", "resume", "runs", "shares",
-		"sites", "status", "submit", "token", "top",
-		"update", "usage", "wait",
+// peerKey is the annotation of commands with [anyPeer].
+const peerKey = "switchyard_any_peer"
+
+// anyPeer annotates a command that --server is for, with those below it: it speaks to a peer only, or the peer refuses it over TCP with a
+// reason.
+func anyPeer() map[string]string { return map[string]string{peerKey: "true"} }
+
+// forAnyPeer reports whether --server is for a command.
+func forAnyPeer(cmd *cobra.Command) bool {
+	for ; cmd != nil; cmd = cmd.Parent() {
+		if cmd.Annotations[peerKey] != "" {
+			return true
+		}
 	}
+	return false
 }
 
 // choosePeer settles whether the command speaks to a peer over TCP: an option says more than a variable.
@@ -51,7 +59,7 @@ func (a *app) choosePeer(cmd *cobra.Command) error {
 	for top.HasParent() && top.Parent().HasParent() {
 		top = top.Parent()
 	}
-	able := slices.Contains(overTCP(), top.Name()) || cmd.CommandPath() == "switchyard plugin list"
+	able := forAnyPeer(cmd)
 	switch {
 	case !cmd.HasParent():
 	case given("server") && given("socket"):

@@ -28,6 +28,23 @@ func apiAddress(t *testing.T, site *testbed.Site) string {
 	return found[len(found)-1][1]
 }
 
+// --server is for commands that speak to a peer only, and for those below them.
+func TestCommandsForAnyPeer(t *testing.T) {
+	t.Parallel()
+	root := (&app{getenv: func(string) string { return "" }}).root()
+	for words, want := range map[string]bool{
+		"queue": true, "token": true, "token list": true, "plugin list": true, "plugin check": false, "plugin": false, "sim list": false, "doctor": false, "peer": false,
+	} {
+		cmd, rest, err := root.Find(strings.Fields(words))
+		if err != nil || len(rest) > 0 {
+			t.Fatal(words, rest, err)
+		}
+		if got := forAnyPeer(cmd); got != want {
+			t.Errorf("%s: %t", words, got)
+		}
+	}
+}
+
 // A person on another machine submits, looks, reads output and cancels with a token, at sites near and far; nobody does without,
 // and the token survives the peer and ends with its revocation.
 func TestServer(t *testing.T) {

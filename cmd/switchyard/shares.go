@@ -11,8 +11,9 @@ import (
 
 func (a *app) sharesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "shares",
-		Short: "List how users stand with their shares",
+		Use:         "shares",
+		Annotations: anyPeer(),
+		Short:       "List how users stand with their shares",
 		Long: "List for each user and account the SHARE of all use that is the user's ([fairshare.accounts]), the USE in\n" +
 			"hours of a CPU, decayed, the PART that this is of the use of all users, and the DEVIATION of PART from\n" +
 			"SHARE. The row with the SITE all has the sum, with the CPU time that placed jobs ask for; the rows below\n" +

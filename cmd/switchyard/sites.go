@@ -10,8 +10,9 @@ import (
 
 func (a *app) sitesCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "sites",
-		Short: "List the sites of the grid and their utilization",
+		Use:         "sites",
+		Annotations: anyPeer(),
+		Short:       "List the sites of the grid and their utilization",
 		Long: "List this site and its partners. LINK is self, up, down, unresponsive (the partner answers too\n" +
 			"late and is excluded from rounds) or refused. RUS is the share of busy CPUs, AGE the age of this value.\n" +
 			"HERE is the number of that site's jobs at this one, THERE that of this site's jobs there.\n" +

@@ -12,8 +12,9 @@ import (
 
 func (a *app) statusCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "status [ID…]",
-		Short: "Show jobs in detail, including finished ones, or the state of this site",
+		Use:         "status [ID…]",
+		Annotations: anyPeer(),
+		Short:       "Show jobs in detail, including finished ones, or the state of this site",
 		Long: "Show jobs in detail, including finished ones. Without an ID, show the state of this site: its\n" +
 			"peer, the active policies, the power draw of running jobs, the power budget and its next change,\n" +
 			"errors of the budget's feeds, the price of electricity, the energy and cost of jobs so far, the\n" +

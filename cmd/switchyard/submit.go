@@ -34,6 +34,7 @@ func (a *app) submitCommand() *cobra.Command {
 	options := &jobOptions{}
 	cmd := &cobra.Command{
 		Use:                   "submit [options] [script [args] | application.toml]",
+		Annotations:           anyPeer(),
 		DisableFlagsInUseLine: true,
 		Short:                 "Submit a batch script, or an application of several components",
 		Long: "Submit a batch script from a file or, without one or with -, from the standard input. Options\n" +

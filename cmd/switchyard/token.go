@@ -17,8 +17,9 @@ import (
 
 func (a *app) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "token",
-		Short: "Make, list and revoke tokens for the API over TCP",
+		Use:         "token",
+		Annotations: anyPeer(),
+		Short:       "Make, list and revoke tokens for the API over TCP",
 		Long: "Make, list and revoke tokens for the API over TCP ([api] listen). A token lets a program, or a person on\n" +
 			"another machine, act as one user of the site, within its scopes:\n" +
 			"\n" +

@@ -14,8 +14,9 @@ import (
 
 func (a *app) topCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "top",
-		Short: "Follow sites and jobs on the whole terminal",
+		Use:         "top",
+		Annotations: anyPeer(),
+		Short:       "Follow sites and jobs on the whole terminal",
 		Long: "Follow sites and jobs on the whole terminal, with keys and the mouse: the sites of the grid, the jobs of\n" +
 			"this origin, when pending ones are expected to start, guests, jobs that have ended, and what happens. Enter\n" +
 			"shows the story of a job, as \"switchyard explain --long\" does; c, h and r cancel, hold and release the\n" +

@@ -12,8 +12,9 @@ import (
 func (a *app) updateCommand() *cobra.Command {
 	options := &jobOptions{}
 	cmd := &cobra.Command{
-		Use:   "update [options] ID…",
-		Short: "Change jobs that have not started",
+		Use:         "update [options] ID…",
+		Annotations: anyPeer(),
+		Short:       "Change jobs that have not started",
 		Long: "Change jobs that have not started, as \"scontrol update\" does. What is changed is durable when the\n" +
 			"command returns, and all of it or nothing is. A job in the grid queue is placed by what it is then.\n" +
 			"A job that waits in the local queue of a site is recalled and placed again, unless only its name,\n" +

@@ -14,8 +14,9 @@ import (
 func (a *app) waitCommand() *cobra.Command {
 	var limit string
 	cmd := &cobra.Command{
-		Use:   "wait ID…",
-		Short: "Wait until jobs have ended",
+		Use:         "wait ID…",
+		Annotations: anyPeer(),
+		Short:       "Wait until jobs have ended",
 		Long: "Wait until all these jobs have ended, with what they bring back, and exit as they did: with the\n" +
 			"greatest of their exit codes, where a job that a signal has ended has 128 + the signal, and one that\n" +
 			"did not end as COMPLETED at least 1. It prints how each job ended that did not complete. Jobs that\n" +
