@@ -41,7 +41,7 @@ func (s *server) resume(w http.ResponseWriter, r *http.Request, who caller) erro
 
 func (s *server) setDrain(w http.ResponseWriter, r *http.Request, who caller, drain Drain) error {
 	site := protocol.SiteName(r.PathValue("site"))
-	return s.change(w, r, http.StatusOK, func(asked event.AskID) event.Event {
+	return s.ask(w, lasting(r), http.StatusOK, func(asked event.AskID) event.Event {
 		return event.SetDrain{Asked: asked, Site: site, Scope: drain.Scope, Reason: drain.Reason, User: who.user, Admin: s.manages(who)}
 	})
 }

@@ -131,12 +131,12 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, who caller) erro
 }
 
 // stillGood says why what a caller over TCP has shown is good no more; nil: the caller is at the socket.
-func stillGood(who caller) func() error {
+func stillGood(who caller) func(context.Context) error {
 	if !who.remote() {
 		return nil
 	}
-	return func() error {
-		if err := who.pass.still(protocol.InstantOf(time.Now())); err != nil {
+	return func(ctx context.Context) error {
+		if err := who.pass.still(ctx, protocol.InstantOf(time.Now())); err != nil {
 			return refuse(view.Denied, "%v", err)
 		}
 		return nil
@@ -155,7 +155,7 @@ type eventWriter struct {
 	to       *http.ResponseController
 	follower *eventstream.Follower
 	filter   *eventFilter
-	still    func() error // says why the caller may not go on; nil: he may
+	still    func(context.Context) error // says why the caller may not go on; nil: he may
 
 	sent eventstream.ID // the last one that the caller has got
 }
@@ -175,7 +175,7 @@ func (t *eventWriter) follow(ctx context.Context) error {
 			return refuse(view.Unavailable, "the peer stops; connect again when it runs")
 		case <-look.C:
 			if t.still != nil {
-				err = t.still()
+				err = t.still(ctx)
 			}
 		case <-quiet.C:
 			err = t.quiet()

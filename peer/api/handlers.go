@@ -34,7 +34,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err = body.complete(); err != nil {
 		return refuse(view.BadRequest, "%v", err)
 	}
-	answer, err := s.Node.Ask(lasting(r), func(asked event.AskID) event.Event {
+	answer, err := s.Node.Ask(lasting(r).Context(), func(asked event.AskID) event.Event {
 		return event.Submit{
 			Asked: asked, Key: body.Key, User: who.user, OwnOnly: s.Private && !s.manages(who), Admin: s.manages(who), Jobs: body.Jobs, Application: body.Application,
 		}
@@ -143,15 +143,10 @@ func atHome(jobs []protocol.Job, who caller) {
 	}
 }
 
-// lasting is the context of a request that the peer is about to carry out: its answer is waited for also if the caller goes, so that
-// the audit log has what came of it. The node ends it when it stops.
-func lasting(r *http.Request) context.Context { return context.WithoutCancel(r.Context()) }
-
-// change has the peer carry out a change, and sends on what it says.
-func (s *server) change(
-	w http.ResponseWriter, r *http.Request, code int, question func(event.AskID) event.Event,
-) error {
-	return s.ask(w, r.WithContext(lasting(r)), code, question)
+// lasting is a request that the peer is about to carry out: its answer is waited for also if the caller goes, so that the audit log has
+// what came of it. The node ends the wait when it stops.
+func lasting(r *http.Request) *http.Request {
+	return r.WithContext(context.WithoutCancel(r.Context()))
 }
 
 // ask puts a question to the peer and sends on what it says.
@@ -191,7 +186,7 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) erro
 			return err
 		}
 	}
-	return s.endedOr(r, who, id, s.change(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+	return s.endedOr(r, who, id, s.ask(w, lasting(r), http.StatusAccepted, func(asked event.AskID) event.Event {
 		return event.Cancel{Asked: asked, Job: id, Elements: elements, User: who.user, Admin: s.manages(who)}
 	}))
 }
@@ -222,7 +217,7 @@ func (s *server) setHold(w http.ResponseWriter, r *http.Request, who caller, hol
 	if err != nil {
 		return err
 	}
-	return s.endedOr(r, who, id, s.change(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+	return s.endedOr(r, who, id, s.ask(w, lasting(r), http.StatusAccepted, func(asked event.AskID) event.Event {
 		return event.SetHold{Asked: asked, Job: id, Hold: hold, User: who.user, Admin: s.manages(who)}
 	}))
 }
@@ -242,7 +237,7 @@ func (s *server) update(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return refuse(view.BadRequest, "invalid change of a job: %v", err)
 	}
-	return s.endedOr(r, who, id, s.change(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+	return s.endedOr(r, who, id, s.ask(w, lasting(r), http.StatusAccepted, func(asked event.AskID) event.Event {
 		return event.Update{Asked: asked, Job: id, Change: change, User: who.user, OwnOnly: s.Private && !s.manages(who), Admin: s.manages(who)}
 	}))
 }
@@ -273,7 +268,7 @@ func (s *server) requeue(w http.ResponseWriter, r *http.Request, who caller) err
 	if body.Force {
 		admin = who.admin
 	}
-	return s.endedOr(r, who, id, s.change(w, r, http.StatusAccepted, func(asked event.AskID) event.Event {
+	return s.endedOr(r, who, id, s.ask(w, lasting(r), http.StatusAccepted, func(asked event.AskID) event.Event {
 		return event.Requeue{
 			Asked: asked, Job: id, Elements: body.Elements, Hold: body.Hold, Force: body.Force, User: who.user, UID: who.uid, Admin: admin,
 		}
@@ -298,7 +293,7 @@ func (s *server) recover(w http.ResponseWriter, r *http.Request, who caller) err
 	if body.Requeue && body.Cancel {
 		return refuse(view.BadRequest, "requeue and cancel are mutually exclusive")
 	}
-	return s.change(w, r, http.StatusOK, func(asked event.AskID) event.Event {
+	return s.ask(w, lasting(r), http.StatusOK, func(asked event.AskID) event.Event {
 		return event.Recover{
 			Asked: asked, Requeue: body.Requeue, Cancel: body.Cancel, User: who.user, UID: who.uid, Admin: who.admin,
 		}
@@ -457,7 +452,7 @@ func (s *server) reload(w http.ResponseWriter, r *http.Request, who caller) erro
 		return refuse(view.Unavailable, "this peer cannot reload its configuration; restart it")
 	}
 	// A caller that goes does not leave the peer half changed.
-	done, err := s.Reload(lasting(r), who.user)
+	done, err := s.Reload(lasting(r).Context(), who.user)
 	if err != nil {
 		return err
 	}

@@ -286,19 +286,19 @@ func (p *port) callerWith(r *http.Request, shown *pass, now time.Time) (caller, 
 		why := refusalOf(err)
 		return caller{}, &turnedAway{status: StatusOf(why.Code), why: why}
 	}
-	lasting := *shown
-	lasting.still = func(now protocol.Instant) error {
-		if err := shown.still(now); err != nil {
+	letIn := *shown
+	letIn.still = func(ctx context.Context, now protocol.Instant) error {
+		if err := shown.still(ctx, now); err != nil {
 			return err
 		}
-		if _, err := p.userOf(r.Context(), shown, now.Time()); err != nil && refusalOf(err).Code == view.Denied {
+		if _, err := p.userOf(ctx, shown, now.Time()); err != nil && refusalOf(err).Code == view.Denied {
 			return err
 		}
 		return nil // also if the machine does not answer who the user is
 	}
 	return caller{
 		user: shown.user, uid: uid, admin: managesPeer(uid) && shown.scopes.Has(accesstokens.Operate),
-		pass: &lasting, from: r.RemoteAddr, home: user.Home, shell: user.Shell,
+		pass: &letIn, from: r.RemoteAddr, home: user.Home, shell: user.Shell,
 	}, nil
 }
 

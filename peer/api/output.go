@@ -63,9 +63,9 @@ type tail struct {
 	stream protocol.Stream
 	offset int64
 	follow bool
-	file   ReadFile     // for a caller who cannot open the file; nil: he can
-	opened bool         // by file, which found that the job's user may read it
-	still  func() error // says why the caller may not go on reading; nil: he may
+	file   ReadFile                    // for a caller who cannot open the file; nil: he can
+	opened bool                        // by file, which found that the job's user may read it
+	still  func(context.Context) error // says why the caller may not go on reading; nil: he may
 }
 
 // readFile reads a file for a caller over TCP. Each time is a process.
@@ -154,7 +154,7 @@ func (t *tail) pause(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if t.still != nil {
-		if err := t.still(); err != nil {
+		if err := t.still(ctx); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -29,9 +30,9 @@ type pass struct {
 	id      string // for the log: of a token, or the name of a certificate
 	user    string
 	scopes  accesstokens.Scopes
-	uid     *int                             // that the user must have; nil: any
-	claimed bool                             // the user is one that an issuer's token names
-	still   func(now protocol.Instant) error // says why it is good no more
+	uid     *int                                                  // that the user must have; nil: any
+	claimed bool                                                  // the user is one that an issuer's token names
+	still   func(ctx context.Context, now protocol.Instant) error // says why it is good no more
 }
 
 // passOf is what the caller shows. A token says more than a certificate.
@@ -67,7 +68,7 @@ func (p *port) issued(r *http.Request, secret string, now time.Time) (*pass, *tu
 	}
 	return &pass{
 		kind: "token", id: "oidc:" + protocol.EscapeText(fmt.Sprintf("%.200s", token.Subject)), user: token.User, scopes: token.Scopes, claimed: !token.Named,
-		still: func(protocol.Instant) error { return p.Network.OIDC.Good(&token) },
+		still: func(context.Context, protocol.Instant) error { return p.Network.OIDC.Good(&token) },
 	}, nil
 }
 
@@ -87,7 +88,7 @@ func (p *port) find(r *http.Request, secret string, now time.Time) (accesstokens
 func (p *port) passBy(token accesstokens.Token) *pass {
 	return &pass{
 		kind: "token", id: token.ID, user: token.User, scopes: token.Scopes, uid: &token.UID,
-		still: func(now protocol.Instant) error { return p.Network.Tokens.Good(token.ID, now) },
+		still: func(_ context.Context, now protocol.Instant) error { return p.Network.Tokens.Good(token.ID, now) },
 	}
 }
 
@@ -123,7 +124,7 @@ func (p *port) certificateOf(r *http.Request, now time.Time) (*pass, *turnedAway
 	}
 	return &pass{
 		kind: "certificate", id: known.Certificate, user: known.User, scopes: known.Scopes,
-		still: func(now protocol.Instant) error { return unexpired(cert, now) },
+		still: func(_ context.Context, now protocol.Instant) error { return unexpired(cert, now) },
 	}, nil
 }
 

@@ -104,7 +104,7 @@ func (l *Log) run() {
 			close(w.written)
 		}
 	}
-	l.sayLost()
+	_ = l.sayLost() // it complains itself
 }
 
 // write writes an entry, after what has been lost before it.

@@ -48,9 +48,9 @@ func TestDoctorOfHungPeer(t *testing.T) {
 			t.Fatal(err)
 		}
 		if accepts {
-			socket, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, "s"))
-			if err != nil {
-				t.Fatal(err)
+			socket, listenErr := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, "s"))
+			if listenErr != nil {
+				t.Fatal(listenErr)
 			}
 			t.Cleanup(func() { _ = socket.Close() })
 		}
@@ -77,7 +77,7 @@ func TestDoctorOfAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close() //nolint:errcheck // of no interest
+	defer taken.Close()
 	for address, want := range map[string]string{
 		taken.Addr().String(): "is not free", "192.0.2.1:0": "is no address of this machine",
 	} {

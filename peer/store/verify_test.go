@@ -120,9 +120,9 @@ func TestLookKeepsNoPeerOut(t *testing.T) {
 		if peer != nil {
 			return
 		}
-		var err error
-		if peer, err = store.Open(path, store.Options{AllowNetworkFS: true}); err != nil {
-			t.Fatal(err)
+		var openErr error
+		if peer, openErr = store.Open(path, store.Options{AllowNetworkFS: true}); openErr != nil {
+			t.Fatal(openErr)
 		}
 		if err = errors.Join(peer.Commit(t.Context(), []store.Put{{Table: "job", Key: "1", Value: []byte("x")}}), peer.Close()); err != nil {
 			t.Fatal(err)
