@@ -144,7 +144,7 @@ func (j *judged) answerAs(site protocol.SiteName, body protocol.Message) {
 			say(2, before)
 		}
 		if how.gives != nil {
-			say(3, protocol.Recalled{Tag: m.Tag})
+			say(3, protocol.Recalled(m))
 		}
 		if how.starts > 0 {
 			say(how.starts, protocol.Status{Tag: m.Tag, Seq: 1, State: protocol.Running})
