@@ -32,7 +32,8 @@ type Visitor struct {
 
 	port    *port
 	request *http.Request
-	secret  string // of the session
+	secret  string                      // of the session
+	still   func(context.Context) error // says why one who has signed in is let in no more; nil: the visitor has not
 }
 
 // What is allowed to visitors who have not signed in.
@@ -113,7 +114,7 @@ func (p *port) resume(visitor *Visitor, w http.ResponseWriter, now time.Time) *t
 	who, refused := p.callerWith(visitor.request, p.passBy(token), now)
 	switch {
 	case refused == nil:
-		visitor.Peer, visitor.User, visitor.Scopes = p.inside(who), who.user, token.Scopes
+		visitor.Peer, visitor.User, visitor.Scopes, visitor.still = p.inside(who), who.user, token.Scopes, stillGood(who)
 	case isSignOut(visitor.request): // is never refused
 	case refused.why.Code != view.Denied:
 		return refused
@@ -174,11 +175,12 @@ func (v *Visitor) setCookie(w http.ResponseWriter, secret string, age int) {
 	})
 }
 
-// Current reports whether the visitor may still look: whether the session of one who has signed in has not ended.
+// Current reports whether the visitor may still look: whether the session of one who has signed in has not ended, and the user is still
+// let in.
 func (v *Visitor) Current() bool {
 	if v.secret == "" {
 		return v.Peer != nil
 	}
 	_, err := v.port.sessions.Find(v.secret, protocol.InstantOf(time.Now()))
-	return err == nil
+	return err == nil && (v.still == nil || v.still(v.request.Context()) == nil)
 }

@@ -187,6 +187,40 @@ func TestVisitorsWhoAreRefused(t *testing.T) {
 	}
 }
 
+// currentPages are pages that stay open while their user becomes one who is let in no more.
+type currentPages struct {
+	shown
+
+	change func()
+}
+
+func (c *currentPages) Show(w http.ResponseWriter, r *http.Request, visitor *api.Visitor) {
+	if r.URL.Path != "/changes" {
+		c.shown.Show(w, r, visitor)
+		return
+	}
+	before := visitor.Current()
+	c.change()
+	_, _ = fmt.Fprint(w, before, " ", visitor.Current())
+}
+
+// A page that is open ends with its user's access, also while the token is good.
+func TestOpenPagesEndWithTheirUser(t *testing.T) {
+	t.Parallel()
+	var guest atomic.Bool
+	s := open(t, &peerFake{}, func(cfg *api.Config) {
+		cfg.Network.Pages = &currentPages{change: func() { guest.Store(true) }}
+		cfg.Network.Guests = func(account string) bool { return account == "bob" && guest.Load() }
+	})
+	browser := s.browser(t)
+	if code := s.signIn(t, browser, s.token(t, "bob", accesstokens.Read)); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	if _, text := s.visit(t, browser, http.MethodGet, "/changes", nil); text != "true false" {
+		t.Errorf("before and after: %s", text)
+	}
+}
+
 // A session is its browser's: the cookie goes to this host over TLS, to no script and from no other site's page, and has the name of the site, as
 // ports of several sites may be forwarded to one host. It ends with its token.
 func TestSessionCookie(t *testing.T) {
