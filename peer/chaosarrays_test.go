@@ -31,6 +31,58 @@ func TestChaosArraysRestored(t *testing.T) {
 	})
 }
 
+// TestChaosCorresponding has arrays wait, with each element, for elements of arrays of any site: some of which are cancelled, have
+// ended by then, or never were.
+func TestChaosCorresponding(t *testing.T) {
+	t.Parallel()
+	runSeeds(t, func(i uint64) uint64 { return i + 12_000_000 }, (*chaos).submitCorresponding)
+}
+
+// TestChaosCorrespondingRestored does the same where the rows of an earlier time are put back.
+func TestChaosCorrespondingRestored(t *testing.T) {
+	t.Parallel()
+	runSeeds(t, func(i uint64) uint64 { return 2*i + 14_000_000 }, func(c *chaos) { // those that tell lives
+		c.submitCorresponding()
+		c.restore()
+		c.operate()
+	})
+}
+
+// submitCorresponding has arrays arrive that wait for elements of earlier ones.
+func (c *chaos) submitCorresponding() {
+	arrays := []protocol.JobID{}
+	for range 4 + c.rng.IntN(12) {
+		c.world.After(c.between(0, int64(c.span)-1), func() {
+			sites := c.world.Sites()
+			s := sites[c.rng.IntN(len(sites))]
+			wall := c.between(1000, 20_000)
+			job := peertest.Plan{Run: c.between(1, int64(wall)), Exit: c.rng.IntN(4) / 3}.Job(protocol.Spec{
+				Request: protocol.Request{CPUs: 1, WallTime: wall}, Name: "corresponding",
+			})
+			indexes := c.indexes(1 + c.rng.IntN(20))
+			job.Array = &protocol.Array{Indexes: indexes, Throttle: c.rng.IntN(4)}
+			if len(arrays) > 0 && c.rng.IntN(4) > 0 {
+				d := &protocol.Dependency{KillInvalid: true, Any: c.rng.IntN(6) == 0}
+				for range 1 + c.rng.IntN(2) {
+					d.Terms = append(d.Terms, protocol.DependencyTerm{Kind: protocol.AfterCorr, Job: arrays[c.rng.IntN(len(arrays))]})
+				}
+				job.Conditions.Dependency = d
+			}
+			asked := c.world.Submit(s.Name, "ada", "", job)
+			c.world.After(c.between(0, 20_000), func() {
+				submitted, ok := s.Answer(asked).(view.Submitted)
+				if !ok {
+					return
+				}
+				arrays = append(arrays, submitted.Jobs[0])
+				if some, _ := indexes.Split(c.rng.IntN(20)); !some.IsZero() && c.rng.IntN(4) == 0 {
+					c.world.CancelElements(s.Name, protocol.JobName{Job: submitted.Jobs[0], Elements: some})
+				}
+			})
+		})
+	}
+}
+
 // submitArrays has some arrays arrive.
 func (c *chaos) submitArrays() {
 	for range 1 + c.rng.IntN(8) {
@@ -56,7 +108,7 @@ func (c *chaos) arriveArray() {
 		job.Array.Throttle = 1 + c.rng.IntN(5)
 	}
 	if c.rng.IntN(2) == 0 {
-		job.Conditions.Dependency = c.dependency(c.open(sites[c.rng.IntN(1+c.rng.IntN(len(sites)))]), protocol.AfterCorr, protocol.AfterCorr, protocol.AfterCorr)
+		job.Conditions.Dependency = c.dependency(c.open(s), protocol.AfterCorr)
 	}
 	asked := c.world.Submit(s.Name, "ada", "", job)
 	change := func(do func(protocol.JobID)) {
