@@ -37,6 +37,10 @@ func pinned() map[string]protocol.Message {
 		"08aae08d84ddcb011203616461":             protocol.OutcomeQuery{Job: tag.Job, User: "ada"},
 		"08aae08d84ddcb012a03616461":             protocol.JobOutcome{Job: tag.Job, User: "ada", Started: protocol.Never},
 		"08aae08d84ddcb01100318032005":           protocol.JobOutcome{Job: tag.Job, State: protocol.Completed, Started: 2, Ended: 5},
+		"08aae08d84ddcb0112036164611a0400ac0203": protocol.ElementsQuery{Array: tag.Job, User: "ada", Elements: protocol.Indexes{{First: 0, Last: 300, Step: 3}}},
+		"08aae08d84ddcb0112036164611801":         protocol.ElementsOutcome{Array: tag.Job, User: "ada", Unknown: true},
+		"08aae08d84ddcb012001":                   protocol.ElementsOutcome{Array: tag.Job, NoArray: true},
+		"08aae08d84ddcb012a030101013203020301":   protocol.ElementsOutcome{Array: tag.Job, Completed: protocol.IndexesOf(1), Others: protocol.IndexesOf(2, 3)},
 		"080110021a0d0a01621201631a017520032804": protocol.UseReport{At: 1, HalfLife: 2, Uses: []protocol.Use{{Origin: "b", Account: "c", User: "u", Period: 3, Amount: 4}}},
 		"0a0a08aae08d84ddcb0110031004":           protocol.Fenced{Tag: tag, Current: 4},
 		"0a4a08011002180320042a4005000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000120408061007180822040809100a28013001": protocol.Watermark{
