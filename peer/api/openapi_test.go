@@ -266,7 +266,7 @@ func tagOf(t *testing.T, at string) string {
 	t.Helper()
 	tag := map[string]string{
 		"jobs": "Jobs", "quotes": "Jobs", "files": "Files", "history": "History", "usage": "History", "runs": "History", "sites": "Sites", "counts": "Sites", "shares": "Sites", "events": "Events",
-		"info": "Peer", "recovery": "Peer", "plugins": "Peer", "reload": "Peer", "openapi.json": "Peer", "tokens": "Tokens",
+		"info": "Peer", "store": "Peer", "recovery": "Peer", "plugins": "Peer", "reload": "Peer", "openapi.json": "Peer", "tokens": "Tokens",
 	}[strings.Split(at, "/")[2]]
 	if path.Base(at) == "files" {
 		tag = "Files"
