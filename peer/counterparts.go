@@ -57,9 +57,9 @@ func (p *Peer) handleElementsOutcome(one *partner.Partner, m protocol.ElementsOu
 			case a != nil && never != "":
 				return t.NoCounterparts(a.Asked.Indexes, never, p.now)
 			case a != nil:
-				own := a.Asked.Indexes
-				t = t.CounterpartsEnded(m.Completed.And(own), protocol.Completed)
-				return t.CounterpartsEnded(m.Others.And(own), protocol.Failed).AllKnown(own, p.now)
+				own := a.Asked.Indexes // which this site has bounded: to go through what the partner sends may take much longer
+				t = t.CounterpartsEnded(own.And(m.Completed), protocol.Completed)
+				return t.CounterpartsEnded(own.And(m.Others), protocol.Failed).AllKnown(own, p.now)
 			default:
 				return settleCounterpart(t, p.dependent(id).Element.Index, &m, never, p.now)
 			}
@@ -82,10 +82,10 @@ func settleCounterpart(t protocol.DependencyTerm, index int, m *protocol.Element
 // handleElementsQuery answers a partner of which an array waits for elements of one of this site, as [Peer.handleOutcomeQuery]
 // does for a job.
 func (p *Peer) handleElementsQuery(one *partner.Partner, m protocol.ElementsQuery) {
-	if m.Array.Origin() != p.cfg.Number || !one.Outcomes.Try(p.now, 1+int64(m.Elements.Len()/elementsPerToken)) {
+	query := lookUpFor{watcher{site: one.Site}, m.User, m.Array, true}
+	if m.Array.Origin() != p.cfg.Number || !one.Outcomes.Try(p.now, 1+int64((m.Elements.Len()+p.keptElements(query))/elementsPerToken)) {
 		return
 	}
-	query := lookUpFor{watcher{site: one.Site}, m.User, m.Array, true}
 	if p.site.StopReason() != "" { // the rows may be older than what has become of the elements
 		p.deferQuery(query, m.Elements)
 		return
@@ -93,20 +93,35 @@ func (p *Peer) handleElementsQuery(one *partner.Partner, m protocol.ElementsQuer
 	p.answerElements(query, m.Elements)
 }
 
-// answerElements answers a query about elements of an array that the partner may send.
-func (p *Peer) answerElements(query lookUpFor, asked protocol.Indexes) {
+// keptElements is how many elements are kept for the query's partner that it has asked about before: more are put to these.
+func (p *Peer) keptElements(query lookUpFor) int {
+	n := p.deferred[query].Len()
+	if of := p.lookups[query.to.site]; of != nil {
+		n += of.kept[p.asShown(query)].Len()
+	}
+	return n
+}
+
+// asShown is the query with the user for whom it is answered, where users see only their own jobs.
+func (p *Peer) asShown(query lookUpFor) lookUpFor {
 	if p.cfg.PrivateJobs {
 		query.to.user = query.user
 	}
+	return query
+}
+
+// answerElements answers a query about elements of an array that the partner may send.
+func (p *Peer) answerElements(query lookUpFor, asked protocol.Indexes) {
+	query = p.asShown(query)
 	a, j := p.rows.Arrays[query.job], p.dependent(query.job)
 	_, _, isElement := p.rows.ElementOf(query.job)
 	switch {
 	case p.hidesFrom(query.to.site, query.user, p.userOf(query.job, event.Ended{})), j == nil && !isElement && !p.site.IssuedHere(query.job):
 		p.sendElements(query.to, protocol.ElementsOutcome{Array: query.job, Unknown: true})
 	case a != nil:
-		open := openOf(a).And(asked)
+		open := asked.And(openOf(a))
 		p.watchElements(query.to, query.job, open)
-		none := asked.Without(a.Asked.Indexes).Or(a.Cancelled.And(asked))
+		none := asked.Without(a.Asked.Indexes).Or(asked.And(a.Cancelled))
 		p.sendElements(query.to, protocol.ElementsOutcome{Array: query.job, Others: none})
 		if asked.Without(open).Len() > none.Len() {
 			p.lookUp(query, asked)
@@ -179,7 +194,7 @@ func (p *Peer) lookUpElements(c lookUpFor, asked protocol.Indexes) {
 		p.call(event.ArchiveOp{Jobs: []protocol.JobID{c.job}}, endedArray{c, asked})
 		return
 	}
-	p.lookUpEnded(c, a.Asked.Indexes.And(asked).Without(openOf(a)).Without(a.Cancelled))
+	p.lookUpEnded(c, asked.And(a.Asked.Indexes).Without(openOf(a)).Without(a.Cancelled))
 }
 
 // lookUpEnded asks the archive about elements that have ended.

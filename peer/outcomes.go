@@ -133,15 +133,21 @@ func (p *Peer) deferQuery(query lookUpFor, elements protocol.Indexes) {
 	if !there {
 		p.queued[query.to.site]++
 	}
-	p.deferred[query] = before.Or(elements)
+	p.deferred[query] = withMore(before, elements)
+}
+
+// withMore are elements that are kept for a partner, with more of them, unless these would be too many runs: the partner asks again.
+func withMore(kept, more protocol.Indexes) protocol.Indexes {
+	if all := kept.Or(more); len(all) <= protocol.MaxElementRuns {
+		return all
+	}
+	return kept
 }
 
 // answerQuery answers a query that the partner may send.
 func (p *Peer) answerQuery(query lookUpFor) {
 	is, ended := p.endOf(query.job, nil)
-	if p.cfg.PrivateJobs {
-		query.to.user = query.user
-	}
+	query = p.asShown(query)
 	switch {
 	case p.hidesFrom(query.to.site, query.user, p.userOf(query.job, is)):
 		p.sendOutcome(query.to, protocol.JobOutcome{Job: query.job, Started: protocol.Never})
@@ -166,7 +172,7 @@ func (p *Peer) lookUp(c lookUpFor, elements protocol.Indexes) {
 	before, there := of.kept[c]
 	switch {
 	case there:
-		of.kept[c] = before.Or(elements)
+		of.kept[c] = withMore(before, elements)
 	case of.open >= maxOutcomeLookups && len(of.waiting) < maxDeferredQueries:
 		of.waiting, of.kept[c] = append(of.waiting, c), elements
 	case of.open >= maxOutcomeLookups:

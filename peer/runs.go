@@ -218,7 +218,7 @@ func (p *Peer) inLocalQueue(r *localrun.Run, local localsched.LocalID) {
 		r.Local, r.Reason = local, ""
 		p.tentatives.Drop(r.Tag)
 		p.rows.SaveRun(r.Tag)
-		p.report(r, protocol.Pending, "")
+		p.report(r, protocol.Pending, r.Returned)
 		p.awaitPlannedStarts()
 	}
 	if p.site.StopReason() == "" && p.site.Drain.StopsStarts() && p.mayReturn(r) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 
@@ -49,8 +48,5 @@ func (a *app) top(ctx context.Context) error {
 		return fmt.Errorf("use the terminal: %w; TERM is %q", err, a.getenv("TERM"))
 	}
 	defer screen.Fini()
-	if err = top.Run(ctx, a.client(), screen, a.now); errors.Is(err, context.Canceled) {
-		return nil // by a signal
-	}
-	return err
+	return top.Run(ctx, a.client(), screen, a.now)
 }

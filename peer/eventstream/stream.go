@@ -137,7 +137,12 @@ func (f *Follower) Take(most int) (events []*Event, gap *Gap, err error) {
 		if f.behind {
 			return nil, nil, ErrSlow
 		}
-		gap = &Gap{Missed: oldest - f.next}
+		switch missed := oldest - f.next; {
+		case gap == nil:
+			gap = &Gap{Missed: missed}
+		case gap.Missed > 0: // else the peer has been restarted, and how many are missing is not known
+			gap = &Gap{Missed: gap.Missed + missed}
+		}
 		f.next = oldest
 	}
 	f.behind = f.behind || gap != nil

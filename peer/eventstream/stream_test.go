@@ -95,6 +95,14 @@ func TestFollowing(t *testing.T) {
 		}
 		f.Close()
 	}
+	f = s.Follow(&eventstream.ID{Life: 4, N: 1})
+	for range 9 {
+		s.Publish(site())
+	}
+	if events, gap, err := f.Take(9); len(events) != 4 || gap == nil || gap.Missed != 0 || err != nil {
+		t.Errorf("overtaken after a restart: %v, %v, %v", events, gap, err)
+	}
+	f.Close()
 	if s.Followers() != 0 {
 		t.Errorf("%d followers", s.Followers())
 	}

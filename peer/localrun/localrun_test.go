@@ -99,8 +99,12 @@ func TestStatusOfARunThatHasStarted(t *testing.T) {
 	if got := r.Status(now + 50); got.State != protocol.Pending || got.Ran != 0 { // it is not told yet since when
 		t.Errorf("it is %+v", got)
 	}
+	r.Reason, r.Returned = "Resources", "draining: disks" // whatever the batch system says of it since
+	if got := r.Status(now + 50); got.Reason != "draining: disks" {
+		t.Errorf("of a run that is given back it says %q", got.Reason)
+	}
 	r.Started = now + 10
-	if got := r.Status(now + 50); got.State != protocol.Running || got.Waited != 10 || got.Ran != 40 {
+	if got := r.Status(now + 50); got.Reason != "Resources" || got.State != protocol.Running || got.Waited != 10 || got.Ran != 40 {
 		t.Errorf("it is %+v", got)
 	}
 }

@@ -142,9 +142,9 @@ func (r *Run) Report(now protocol.Instant) protocol.Message {
 
 // Status is what the run does now, for its origin.
 func (r *Run) Status(now protocol.Instant) protocol.Status {
-	s := protocol.Status{Tag: r.Tag, Seq: r.Seq, State: protocol.Pending, Reason: r.Reason, Waited: max(0, now.Sub(r.Since)), At: now}
+	s := protocol.Status{Tag: r.Tag, Seq: r.Seq, State: protocol.Pending, Reason: cmp.Or(r.Returned, r.Reason), Waited: max(0, now.Sub(r.Since)), At: now}
 	if r.HasStarted() {
-		s.State = protocol.Running
+		s.State, s.Reason = protocol.Running, r.Reason
 		s.Waited = max(0, r.Started.Sub(r.Since))
 		s.Ran, s.TimeLimit = max(0, now.Sub(r.Started)), r.TimeLimit
 	}

@@ -139,6 +139,9 @@ func (s *screen) list(now time.Time) (out []line) {
 	out = []line{{s.from(head), titles}}
 	at := &s.places[s.page]
 	chosen := at.selected(rows)
+	if chosen >= 0 {
+		at.choose(rows, chosen) // what the user sees selected stays it, and its neighbour follows it
+	}
 	room := s.body()
 	at.first = max(0, min(at.first, chosen, len(rows)-room))
 	if chosen >= at.first+room {

@@ -112,6 +112,15 @@ func TestSelection(t *testing.T) {
 	if got := s.chosen(); !strings.Contains(got, "job9 ") {
 		t.Errorf("without the selected job the selected row is %q, want the nearest, of job9", got)
 	}
+	s = answered(12, someJobs(0, 12))
+	s.keys("<end>", "<up>") // job10, the eleventh row
+	for _, left := range [][]view.Job{someJobs(6, 6), append(someJobs(6, 4), someJobs(11, 1)...)} {
+		s.take(s.answerWith(left))
+		s.lines(now)
+	}
+	if got := s.chosen(); !strings.Contains(got, "job11 ") {
+		t.Errorf("when jobs above it have gone, and then itself, the selected row is %q, want the nearest, of job11", got)
+	}
 	s.take(s.answerWith(nil))
 	if got := s.text(); !strings.Contains(got, "none") || s.keys("<enter>") != (reaction{}) || s.keys("c").do != nil {
 		t.Errorf("without jobs: %s", got)

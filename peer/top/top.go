@@ -2,8 +2,10 @@ package top
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -43,6 +45,7 @@ type session struct {
 	terminal tcell.Screen
 	now      func() time.Time
 
+	orders  sync.WaitGroup // that are not answered yet
 	answers chan answer
 	results chan done
 	changes chan happened
@@ -53,7 +56,8 @@ type session struct {
 }
 
 // Run shows the peer on the terminal until the user leaves or ctx ends. The terminal is initialized; the caller ends it.
-func Run(ctx context.Context, peer *api.Client, terminal tcell.Screen, now func() time.Time) error {
+// What the user has confirmed is done before it returns; an error of that is returned if it was not shown any more.
+func Run(ctx context.Context, peer *api.Client, terminal tcell.Screen, now func() time.Time) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &session{
 		peer: peer, terminal: terminal, now: now,
@@ -70,6 +74,7 @@ func Run(ctx context.Context, peer *api.Client, terminal tcell.Screen, now func(
 		close(stopped)
 		<-followed
 	}()
+	defer func() { err = errors.Join(err, s.lastOrders()) }()
 	terminal.EnableMouse(tcell.MouseButtonEvents)
 	tick := time.NewTicker(pulse)
 	defer tick.Stop()
@@ -78,7 +83,7 @@ func Run(ctx context.Context, peer *api.Client, terminal tcell.Screen, now func(
 		s.show()
 		select {
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil
 		case input, ok := <-inputs:
 			if !ok || s.react(ctx, input) {
 				return nil
@@ -116,7 +121,7 @@ func (s *session) react(ctx context.Context, input tcell.Event) (leave bool) {
 		s.terminal.Sync()
 	}
 	if w.do != nil {
-		go s.carryOut(ctx, *w.do)
+		s.orders.Go(func() { s.results <- s.carryOut(context.WithoutCancel(ctx), *w.do) })
 	}
 	if w.ask {
 		s.ask(ctx)
@@ -200,17 +205,27 @@ func askPeer(ctx context.Context, peer *api.Client, q question) (a answer, err e
 }
 
 // carryOut has an order done.
-func (s *session) carryOut(ctx context.Context, o order) {
+func (s *session) carryOut(ctx context.Context, o order) done {
 	within, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	do := map[verb]func(context.Context, protocol.JobName) error{
 		cancelJob: s.peer.CancelElements, holdJob: s.peer.Hold, releaseJob: s.peer.Release,
 	}[o.verb]
-	result := done{o, do(within, o.job)}
-	select {
-	case s.results <- result:
-	case <-ctx.Done():
+	return done{o, do(within, o.job)}
+}
+
+// lastOrders waits for the orders that are not answered when the user leaves.
+func (s *session) lastOrders() (err error) {
+	go func() {
+		s.orders.Wait()
+		close(s.results)
+	}()
+	for result := range s.results {
+		if result.err != nil {
+			err = errors.Join(err, fmt.Errorf("%s of %s: %w", result.order.verb, result.order.job, result.err))
+		}
 	}
+	return err
 }
 
 // follow passes on what happens at the peer, and tries again after an error.
