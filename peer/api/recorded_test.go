@@ -30,9 +30,16 @@ func (l *late) Write(p []byte) (int, error) {
 // What was carried out, or refused, is in the audit log before any of the answer goes out.
 func TestRecordedBeforeAnswered(t *testing.T) {
 	t.Parallel()
+	database := &shelf{path: filepath.Join(t.TempDir(), "db")}
+	if err := os.WriteFile(database.path, []byte("rows"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, handle := range map[string]handler{
 		"done":    func(w http.ResponseWriter, _ *http.Request, _ caller) error { return reply(w, http.StatusOK, "done") },
 		"refused": func(http.ResponseWriter, *http.Request, caller) error { return refuse("denied", "no") },
+		"backup": func(w http.ResponseWriter, r *http.Request, _ caller) error {
+			return (&server{Config: Config{Database: database}}).backupStore(w, r, caller{user: "root", admin: true})
+		},
 	} {
 		path := filepath.Join(t.TempDir(), "audit.jsonl")
 		log, err := audit.Open(audit.Config{Path: path, MaxSize: 1 << 20, Files: 1, Log: discard(), Lost: func() {}})

@@ -116,6 +116,9 @@ func (s *server) backupStore(w http.ResponseWriter, _ *http.Request, who caller)
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
+	if noted, ok := w.(*noted); ok {
+		noted.answered(view.Done{})
+	}
 	w.WriteHeader(http.StatusOK)
 	for deadline := http.NewResponseController(w); err == nil; {
 		_ = deadline.SetWriteDeadline(time.Now().Add(writeTime))
