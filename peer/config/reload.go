@@ -198,10 +198,12 @@ func (c *Config) With(next *Config) *Config {
 	return &mixed
 }
 
-// mayTakeOIDCUsers says whether the users of the issuer may be taken from another configuration: the issuer itself changes with a restart
-// only.
+// mayTakeOIDCUsers says whether the users of the issuer may be taken from another configuration: the issuer itself, and
+// the claims that the tables look at, change with a restart only.
 func (c *Config) mayTakeOIDCUsers(next *Config) bool {
-	return c.API.OIDC != nil && next.API.OIDC != nil && c.API.OIDC.Issuer == next.API.OIDC.Issuer && c.API.OIDC.Audience == next.API.OIDC.Audience
+	here, there := c.API.OIDC, next.API.OIDC
+	return here != nil && there != nil && here.Issuer == there.Issuer && here.Audience == there.Audience &&
+		here.UserClaim == there.UserClaim && here.GroupsClaim == there.GroupsClaim && here.ScopesClaim == there.ScopesClaim
 }
 
 // replaceOIDCUsers takes all of them over from another configuration: their order counts.

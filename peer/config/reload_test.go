@@ -210,7 +210,13 @@ func TestOIDCUsersChange(t *testing.T) {
 	if left := mixed.Changes(after); len(left) > 0 {
 		t.Errorf("then still to change: %+v", left)
 	}
-	for name, next := range map[string]*config.Config{"another audience": loaded(t, issuer("others", "bob")), "no issuer": loaded(t, "")} {
+	claims := func(line string) *config.Config {
+		return loaded(t, strings.Replace(issuer("switchyard", "bob"), "audience", line+"\naudience", 1))
+	}
+	for name, next := range map[string]*config.Config{
+		"another audience": loaded(t, issuer("others", "bob")), "no issuer": loaded(t, ""),
+		"claim of users": claims(`user_claim = "uid"`), "claim of groups": claims(`groups_claim = "roles"`), "claim of scopes": claims(`scopes_claim = "scp"`),
+	} {
 		if mixed = before.With(next); mixed.API.OIDC.Audience != "switchyard" || mixed.API.OIDC.Users[0].User != "ann" {
 			t.Errorf("%s: %+v", name, mixed.API.OIDC)
 		}
