@@ -17,6 +17,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // Times and bounds of fetching keys.
@@ -26,6 +28,7 @@ const (
 	goodFor     = 24 * time.Hour   // then keys that could not be fetched again are used no more
 	fetchPause  = 10 * time.Second // between fetches that requests cause, whatever keys they name
 	maxDocument = 1 << 20          // bytes
+	maxReason   = 300              // characters of why keys could not be fetched, for the log
 	maxRedirect = 3
 	minRSA      = 2048 // bits
 )
@@ -115,10 +118,8 @@ func (k *keySet) look(id string, algorithm jose.SignatureAlgorithm, mayFetch boo
 		return found, nil, nil
 	case mayFetch && (k.under != nil || !paused):
 		return nil, k.begin(), nil
-	case k.err != nil: // with a new key the token may be good
-		return nil, nil, &UnavailableError{k.issuer, k.err}
-	case !usable:
-		return nil, nil, &UnavailableError{k.issuer, errors.New("they are too old")}
+	case k.err != nil || !usable: // with a new key the token may be good
+		return nil, nil, &UnavailableError{k.issuer}
 	}
 	return nil, nil, refuse("the token was signed with a key that %s does not have", k.issuer)
 }
@@ -152,7 +153,7 @@ func (k *keySet) begin() *fetch {
 		}
 		k.mu.Unlock()
 		if err != nil {
-			k.failed(err)
+			k.failed(errors.New(protocol.EscapeText(fmt.Sprintf("%.*s", maxReason, err)))) // it may have a whole answer of the issuer
 		}
 		close(one.done)
 	})

@@ -26,7 +26,7 @@ type Config struct {
 	Rules    []Rule
 
 	Now    func() time.Time // nil: the clock
-	Failed func(error)      // called when keys could not be fetched; may be nil
+	Failed func(error)      // called with why keys could not be fetched, in a line; may be nil
 }
 
 // Verifier verifies tokens. Its methods may be called from any goroutine.

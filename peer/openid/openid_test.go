@@ -350,6 +350,29 @@ func TestOtherDocuments(t *testing.T) {
 	}
 }
 
+// What an issuer answers instead of its document is bounded and escaped for the log, and nobody else gets it.
+func TestErrorPage(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusBadGateway)
+		_, _ = w.Write([]byte("\x1b[31mgateway\n" + strings.Repeat("y", 100_000))) // a client that goes
+	}))
+	t.Cleanup(web.Close)
+	var logged atomic.Pointer[string]
+	v := openid.New(openid.Config{
+		Issuer: web.URL, Audience: "switchyard", Trust: web.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs,
+		Failed: func(err error) { text := err.Error(); logged.Store(&text) },
+	})
+	_, err := v.Find(t.Context(), "eyJhbGciOiJSUzI1NiIsImtpZCI6ImsifQ.e30.AAAA")
+	v.Wait()
+	if !errors.As(err, new(*openid.UnavailableError)) || strings.Contains(err.Error(), "gateway") {
+		t.Errorf("the caller gets %.200q", err)
+	}
+	if text := logged.Load(); text == nil || !strings.Contains(*text, "gateway") || len(*text) > 1000 || strings.ContainsAny(*text, "\x1b\n") {
+		t.Error("the log gets all of it, or nothing")
+	}
+}
+
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{"eyJh.eyJz.AA": true, "sy_0123_abc": false, "": false, "eyJh.eyJz": false, "eyJh.eyJz.A A": false, "a.b.c": false} {

@@ -100,15 +100,10 @@ func (e *RefusedError) Error() string { return e.Reason }
 
 func refuse(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
 
-// UnavailableError says that a token cannot be verified now, because the issuer's keys are not known.
-type UnavailableError struct {
-	Issuer string
-	Err    error
-}
+// UnavailableError says that a token cannot be verified now, because the issuer's keys are not known. Strangers get it: why they are not is
+// for [Config.Failed] alone.
+type UnavailableError struct{ Issuer string }
 
 func (e *UnavailableError) Error() string {
-	return fmt.Sprintf("the keys of %s cannot be fetched now: %v; try again, or use a token of `switchyard token create`", e.Issuer, e.Err)
+	return fmt.Sprintf("the keys of %s cannot be fetched now; try again, or use a token of `switchyard token create`", e.Issuer)
 }
-
-// Unwrap returns why.
-func (e *UnavailableError) Unwrap() error { return e.Err }
