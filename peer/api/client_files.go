@@ -76,6 +76,9 @@ func (c *Client) Fetch(ctx context.Context, job protocol.JobName, patterns []str
 	if from.err != nil {
 		return fetched, fmt.Errorf("%w at %s: the files were cut off (%w); fetch them again", ErrUnreachable, c.at, from.err)
 	}
+	if err == nil && len(response.Trailer[missingTrailer]) == 0 { // an announcement alone says nothing
+		err = c.invalid(errors.New("it does not say at its end whether all files have come, which a proxy between may have removed"))
+	}
 	for trailer, to := range map[string]*string{missingTrailer: &fetched.Missing, noticeTrailer: &fetched.Notice} {
 		if text := response.Trailer.Get(trailer); text != "" && err == nil {
 			if *to, err = strconv.Unquote(text); err != nil {

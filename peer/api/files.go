@@ -37,7 +37,8 @@ type Files struct {
 const (
 	digestHeader = "Content-Digest" // RFC 9530
 	digestPrefix = "sha-256=:"
-	// missingTrailer says, quoted as in Go, which of the files that were asked for do not come, and noticeTrailer what else does not.
+	// missingTrailer says, quoted as in Go, which of the files that were asked for do not come; it is in each answer that is whole.
+	// noticeTrailer says what else does not.
 	missingTrailer = "Switchyard-Missing"
 	noticeTrailer  = "Switchyard-Notice"
 	tarType        = "application/x-tar"
@@ -211,10 +212,9 @@ func (s *server) collect(w http.ResponseWriter, r *http.Request, job *view.Job, 
 		_ = to.deadline.SetWriteDeadline(time.Now().Add(writeTime))
 		return ofFiles(err)
 	}
-	for trailer, text := range map[string]string{missingTrailer: missing, noticeTrailer: strings.Join(notices, "; ")} {
-		if text != "" {
-			w.Header().Set(trailer, strconv.QuoteToASCII(text))
-		}
+	w.Header().Set(missingTrailer, strconv.QuoteToASCII(missing))
+	if len(notices) > 0 {
+		w.Header().Set(noticeTrailer, strconv.QuoteToASCII(strings.Join(notices, "; ")))
 	}
 	return nil
 }

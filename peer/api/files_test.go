@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/api"
@@ -101,6 +104,35 @@ func TestPlace(t *testing.T) {
 	}
 	if text := s.logs.String(); strings.Contains(text, "0123456789") {
 		t.Error("the log has what files have")
+	}
+}
+
+// An answer at whose end nothing says whether all files have come is none.
+func TestFetchWithoutEnd(t *testing.T) {
+	t.Parallel()
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("file") == "announced" {
+			w.Header().Set("Trailer", "Switchyard-Missing")
+		}
+		_, _ = io.WriteString(w, "few") // a client that goes
+	})}
+	go func() { _ = web.Serve(listener) }() // ends with the test
+	t.Cleanup(func() { _ = web.Close() })
+	client := api.Dial(socket)
+	t.Cleanup(client.Close)
+	for _, pattern := range []string{"announced", "not"} {
+		_, err = client.Fetch(t.Context(), protocol.JobName{Job: jobA}, []string{pattern}, func(archive io.Reader) error {
+			_, err := io.Copy(io.Discard, archive)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "whether all files have come") {
+			t.Errorf("%s: %v", pattern, err)
+		}
 	}
 }
 
