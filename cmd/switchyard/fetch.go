@@ -79,7 +79,7 @@ func (a *app) fetch(ctx context.Context, name protocol.JobName, patterns []strin
 		a.notice("%s", console.Plain(fetched.Notice))
 	}
 	if fetched.Missing != "" {
-		return &exitError{code: exitFailed, err: fmt.Errorf("not all files have come: %s", fetched.Missing)}
+		return &exitError{code: exitFailed, err: fmt.Errorf("not all files have come: %s", console.Plain(fetched.Missing))}
 	}
 	return nil
 }

@@ -22,6 +22,9 @@ type upload struct {
 // findUploads finds the files of this machine that go with jobs to a site over TCP, below the current directory here, and reads them for
 // their digests, once for jobs that name the same.
 func (a *app) findUploads(ctx context.Context, batch batchscript.Batch) (uploads []upload, err error) {
+	for i := range batch.Jobs {
+		outputsAnywhere(batch.Jobs[i].Payload)
+	}
 	if !anyJob(batch, func(job *batchscript.Job) bool { return len(job.StageIn) > 0 }) {
 		return nil, nil
 	}
@@ -30,7 +33,8 @@ func (a *app) findUploads(ctx context.Context, batch batchscript.Batch) (uploads
 		return nil, err
 	}
 	var failed error
-	found := map[string]*staging.Sending{}
+	found := map[string]*staging.Sending{} // by the paths
+	sent := map[string]bool{}              // by the directory and the paths
 	for i := range batch.Jobs {
 		job := &batch.Jobs[i]
 		if len(job.StageIn) == 0 {
@@ -50,8 +54,8 @@ func (a *app) findUploads(ctx context.Context, batch batchscript.Batch) (uploads
 			found[paths] = files
 		}
 		key := job.Payload.WorkDir + "\x00" + paths
-		if found[key] == nil {
-			found[key] = files
+		if !sent[key] {
+			sent[key] = true
 			uploads = append(uploads, upload{job.Payload.WorkDir, files})
 		}
 		if !a.stays(ctx, job) {
@@ -62,6 +66,17 @@ func (a *app) findUploads(ctx context.Context, batch batchscript.Batch) (uploads
 		return nil, usage("%w", failed)
 	}
 	return uploads, nil
+}
+
+// outputsAnywhere has a job from which files come back run in place nowhere: from here nobody sees where links at the site lead, so what it
+// writes may end up in any place.
+func outputsAnywhere(payload *protocol.Payload) {
+	if payload.Staging == nil || len(payload.Staging.Out) == 0 {
+		return
+	}
+	files := *payload.Staging
+	files.Places = []string{"/"}
+	payload.Staging = &files
 }
 
 // tooLargeToSend says before files are read whether the site takes them over TCP, and whether it refuses a job with that many of them.
