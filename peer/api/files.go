@@ -43,7 +43,8 @@ const (
 	noticeTrailer  = "Switchyard-Notice"
 	tarType        = "application/x-tar"
 
-	placing     = 8 // requests that move files at a time, of all users
+	placing     = 8        // requests that move files at a time, of all users
+	slowest     = 64 << 10 // bytes in a second
 	maxPatterns = protocol.MaxStageOut
 )
 
@@ -87,11 +88,15 @@ func (s *server) place(w http.ResponseWriter, r *http.Request, who caller) error
 	case r.ContentLength > files.MaxBytes:
 		return refuse(view.BadRequest, "the archive of the files has %d bytes, and the site takes at most %d (%s)", r.ContentLength, files.MaxBytes, files.Limit)
 	}
-	kept, err := s.receive(w, r, want)
+	still := stillGood(who)
+	kept, err := s.receive(w, r, want, still)
 	if err != nil {
 		return err
 	}
 	defer kept.Close() //nolint:errcheck // it has no name any more
+	if err = still(r.Context()); err != nil {
+		return err
+	}
 	if err = files.Place(r.Context(), who.user, filepath.Clean(dir), kept); err != nil {
 		return ofFiles(err)
 	}
@@ -99,8 +104,9 @@ func (s *server) place(w http.ResponseWriter, r *http.Request, who caller) error
 	return reply(w, http.StatusCreated, view.Done{})
 }
 
-// receive keeps the body of a request in a file without a name, of which nothing is left when the peer ends.
-func (s *server) receive(w http.ResponseWriter, r *http.Request, want [sha256.Size]byte) (kept *os.File, err error) {
+// receive keeps the body of a request in a file without a name, of which nothing is left when the peer ends. Still says why the
+// caller may not go on.
+func (s *server) receive(w http.ResponseWriter, r *http.Request, want [sha256.Size]byte, still func(context.Context) error) (kept *os.File, err error) {
 	dir := s.Network.Files.Dir
 	if err = os.MkdirAll(dir, 0o700); err == nil {
 		err = localdisk.Room(dir, r.ContentLength)
@@ -123,12 +129,26 @@ func (s *server) receive(w http.ResponseWriter, r *http.Request, want [sha256.Si
 	_ = deadline.SetWriteDeadline(time.Time{})
 	defer func() { _ = deadline.SetReadDeadline(time.Time{}) }()
 	sum := sha256.New()
-	from := readerFunc(func(p []byte) (int, error) {
-		_ = deadline.SetReadDeadline(time.Now().Add(readTime)) // for each piece, instead of the whole
-		return r.Body.Read(p)
+	begun, come := time.Now(), int64(0)
+	looked := begun
+	from := readerFunc(func(p []byte) (n int, err error) {
+		now := time.Now()
+		if now.Sub(looked) >= readTime {
+			looked = now
+			if err = still(r.Context()); err != nil {
+				return 0, err
+			}
+		}
+		_ = deadline.SetReadDeadline(pieceBy(begun, now, come))
+		n, err = r.Body.Read(p)
+		come += int64(n)
+		return n, err
 	})
 	n, err := io.Copy(io.MultiWriter(localdisk.Sparing(kept, dir), sum), io.LimitReader(from, r.ContentLength))
+	denied, isDenied := errors.AsType[refusal](err)
 	switch {
+	case isDenied:
+		return nil, denied
 	case localdisk.Full(err):
 		return nil, refuse(view.Unavailable, "the peer cannot keep the files now: %v", err)
 	case err != nil || n != r.ContentLength:
@@ -138,6 +158,16 @@ func (s *server) receive(w http.ResponseWriter, r *http.Request, want [sha256.Si
 	}
 	_, err = kept.Seek(0, io.SeekStart)
 	return kept, err
+}
+
+// pieceBy is until when the next piece of a body has to come, of which some bytes have: within a minute, and all of it not slower than
+// slowest once the first minute is over.
+func pieceBy(begun, now time.Time, come int64) time.Time {
+	piece, whole := now.Add(readTime), begun.Add(readTime+time.Duration(come/slowest)*time.Second)
+	if whole.Before(piece) {
+		return whole
+	}
+	return piece
 }
 
 type readerFunc func(p []byte) (int, error)

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -104,6 +105,38 @@ func TestPlace(t *testing.T) {
 	}
 	if text := s.logs.String(); strings.Contains(text, "0123456789") {
 		t.Error("the log has what files have")
+	}
+}
+
+// Nothing is placed for a token that is revoked while the archive comes.
+func TestPlaceOfRevokedToken(t *testing.T) {
+	t.Parallel()
+	var placed atomic.Int64
+	s := filesAt(t, &peerFake{}, &api.Files{Place: func(context.Context, string, string, io.Reader) error {
+		placed.Add(1)
+		return nil
+	}})
+	secret := s.token(t, "ann", accesstokens.Submit)
+	half := strings.Repeat("0123456789", 10_000)
+	archive := archiveOf(half + half)
+	archive.Write = func(ctx context.Context, w io.Writer) error {
+		if _, err := io.WriteString(w, half); err != nil {
+			return err
+		}
+		for ctx.Err() == nil { // until the peer takes the archive
+			if _, err := os.Stat(filepath.Join(s.dir, "uploads")); err == nil {
+				break
+			}
+			runtime.Gosched()
+		}
+		if err := s.book.Revoke(strings.Split(secret, "_")[1], "ann", protocol.InstantOf(time.Now())); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, half)
+		return err
+	}
+	if err := s.as(t, secret).Place(t.Context(), "/home/ann", archive); codeOf(err) != view.Denied || placed.Load() != 0 {
+		t.Errorf("placed %d times: %v", placed.Load(), err)
 	}
 }
 
