@@ -36,6 +36,13 @@ type refusal struct{ why view.Refusal }
 func (r refusal) Error() string         { return r.why.Reason }
 func (r refusal) Refusal() view.Refusal { return r.why }
 
+// crowded refuses a request that is to come again in a second, since there are too many at a time.
+func crowded(format string, args ...any) error {
+	return crowdedError{refusal{view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf(format, args...)}}}
+}
+
+type crowdedError struct{ refusal }
+
 // refusalOf turns an error into what callers get. One that is no refusal is a
 // trouble of the moment.
 func refusalOf(err error) view.Refusal {

@@ -43,13 +43,14 @@ const (
 	noticeTrailer  = "Switchyard-Notice"
 	tarType        = "application/x-tar"
 
-	placing     = 8        // requests that move files at a time, of all users
-	slowest     = 64 << 10 // bytes in a second
+	placing     = 8           // requests that move files at a time, of all users
+	placeWait   = time.Minute // the most that another one waits
+	slowest     = 64 << 10    // bytes in a second
 	maxPatterns = protocol.MaxStageOut
 )
 
 // moves refuses a request that moves files if there can be none now; end takes it off the counts.
-func (s *server) moves(ctx context.Context, who caller) (end func(), err error) {
+func (s *server) moves(ctx context.Context, w http.ResponseWriter, who caller) (end func(), err error) {
 	if s.Network == nil || s.Network.Files == nil || !who.remote() {
 		return nil, refuse(view.Denied, "files move over TCP only; at the site use its directories")
 	}
@@ -57,9 +58,17 @@ func (s *server) moves(ctx context.Context, who caller) (end func(), err error) 
 	if err != nil {
 		return nil, err
 	}
+	now, deadline := time.Now(), http.NewResponseController(w) // the wait takes nothing of the time of the request
+	_ = deadline.SetReadDeadline(now.Add(placeWait + readTime))
+	_ = deadline.SetWriteDeadline(now.Add(placeWait + serveTime))
+	wait := time.NewTimer(placeWait)
+	defer wait.Stop()
 	select {
 	case s.moving <- struct{}{}:
 		return func() { <-s.moving; one() }, nil
+	case <-wait.C:
+		one()
+		return nil, crowded("%d requests that move files are under way; try again later", placing)
 	case <-ctx.Done():
 		one()
 		return nil, ctx.Err()
@@ -76,7 +85,7 @@ func (s *server) place(w http.ResponseWriter, r *http.Request, who caller) error
 	if err != nil {
 		return err
 	}
-	end, err := s.moves(r.Context(), who)
+	end, err := s.moves(r.Context(), w, who)
 	if err != nil {
 		return err
 	}
@@ -217,7 +226,7 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request, who caller) error
 	if err != nil {
 		return err
 	}
-	end, err := s.moves(r.Context(), who)
+	end, err := s.moves(r.Context(), w, who)
 	if err != nil {
 		return err
 	}

@@ -331,7 +331,12 @@ func (s *server) answer(route route) http.HandlerFunc {
 		refusal := refusalOf(err)
 		s.Log.Debug("request_refused", "path", r.URL.Path, "user", who.user, "code", string(refusal.Code),
 			"reason", refusal.Reason)
-		if err = reply(w, StatusOf(refusal.Code), refusal); err != nil {
+		status := StatusOf(refusal.Code)
+		if _, ok := errors.AsType[crowdedError](err); ok {
+			status = http.StatusTooManyRequests
+			w.Header().Set("Retry-After", "1")
+		}
+		if err = reply(w, status, refusal); err != nil {
 			s.Log.Debug("response_send_failed", "path", r.URL.Path, "error", err)
 		}
 	}
