@@ -86,7 +86,7 @@ func reference() []section { //nolint:funlen // one line for each table
 			{name: "audience", required: true, example: `"switchyard"`, about: "What tokens for this site have in the claim aud. Others, such as those for another service of the same issuer, are refused."},
 			{name: "ca_file", example: `"/etc/switchyard/issuer-ca.pem"`, about: "File with the certificates of the authorities, in PEM, that are trusted for the issuer. It is read at the start. If unset, those of the machine."},
 			{name: "user_claim", about: "Claim with the name of the user of this site, for tables [[api.oidc.user]] without user."},
-			{name: "groups_claim", about: "Claim with the groups of the user: a list, or names with spaces between."},
+			{name: "groups_claim", about: "Claim with the groups of the user: a list, or a text, which is one group."},
 			{name: "scopes_claim", about: "Claim with the scopes of the token: a list, or names with spaces between."},
 		}},
 		{name: oidcUserSection, array: true, optional: true, about: "For which user of the site a token of the issuer stands, and what it may do; one table for each case. The first table counts of which all of subject, email, group and scope that it has hold. A token that no table is for is refused.", keys: []entry{

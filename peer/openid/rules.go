@@ -24,8 +24,8 @@ type Rule struct {
 // Claims are the names of the claims that rules look at.
 type Claims struct {
 	User   string // names the user of the site, for rules that do not; empty: [DefaultUserClaim]
-	Groups string // a list of texts, or texts with spaces between; empty: [DefaultGroupsClaim]
-	Scopes string // as Groups; empty: [DefaultScopesClaim]
+	Groups string // a list of texts, or a text, which is one group; empty: [DefaultGroupsClaim]
+	Scopes string // a list of texts, or texts with spaces between; empty: [DefaultScopesClaim]
 }
 
 // The claims if nothing else is said.
@@ -47,13 +47,24 @@ func (c claims) text(name string) string {
 	return text
 }
 
-// list is a claim that is a list of texts, or a text in which spaces part them; nil: it is neither.
+// list is a claim that is a list of texts, or a text; nil: it is neither.
 func (c claims) list(name string) []string {
 	var list []string
 	if json.Unmarshal(c[name], &list) == nil {
 		return list
 	}
-	return strings.Fields(c.text(name))
+	if text := c.text(name); text != "" {
+		return []string{text}
+	}
+	return nil
+}
+
+// parted is a claim that is a list of texts, or a text in which spaces part them; nil: it is neither.
+func (c claims) parted(name string) []string {
+	if text := c.text(name); text != "" {
+		return strings.Fields(text)
+	}
+	return c.list(name)
 }
 
 // verified reports whether the issuer has verified the address. Some issuers write a text.
@@ -65,9 +76,21 @@ func (c claims) verified() bool {
 // holds reports whether a rule is for a token.
 func (r *Rule) holds(c claims, names Claims) bool {
 	return (r.Subject == "" || c.text("sub") == r.Subject) &&
-		(r.Email == "" || c.verified() && strings.EqualFold(c.text("email"), r.Email)) &&
+		(r.Email == "" || c.verified() && sameAddress(c.text("email"), r.Email)) &&
 		(r.Group == "" || slices.Contains(c.list(names.Groups), r.Group)) &&
-		(r.Scope == "" || slices.Contains(c.list(names.Scopes), r.Scope))
+		(r.Scope == "" || slices.Contains(c.parted(names.Scopes), r.Scope))
+}
+
+// sameAddress compares addresses, in which letters of ASCII are the same in upper and lower case. Others are not: a Kelvin sign is no k.
+func sameAddress(a, b string) bool { return lower(a) == lower(b) }
+
+func lower(text string) string {
+	return strings.Map(func(r rune) rune {
+		if 'A' <= r && r <= 'Z' {
+			r += 'a' - 'A'
+		}
+		return r
+	}, text)
 }
 
 // grant is what the first rule that is for a token allows.
