@@ -68,7 +68,7 @@ func (a *app) findUploads(ctx context.Context, batch batchscript.Batch) (uploads
 	return uploads, nil
 }
 
-// outputsAnywhere has a job from which files come back run in place nowhere: from here nobody sees where links at the site lead, so what it
+// outputsAnywhere has a job from which files come back run in place nowhere: where links at the site lead is not seen from here, so what it
 // writes may end up in any place.
 func outputsAnywhere(payload *protocol.Payload) {
 	if payload.Staging == nil || len(payload.Staging.Out) == 0 {

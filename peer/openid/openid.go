@@ -101,12 +101,16 @@ func (v *Verifier) Find(ctx context.Context, text string) (Token, error) {
 	if err != nil {
 		return Token{}, err
 	}
-	t := Token{}
-	if t.Subject, t.Expires, err = v.check(ctx, text, payload); err != nil {
+	var said claims
+	if err = json.Unmarshal(payload, &said); err != nil {
+		return Token{}, refuse("the token cannot be read: %v", err)
+	}
+	if err = said.access(); err != nil {
 		return Token{}, err
 	}
-	if err = json.Unmarshal(payload, &t.claims); err != nil {
-		return Token{}, refuse("the token cannot be read: %v", err)
+	t := Token{claims: said}
+	if t.Subject, t.Expires, err = v.check(ctx, text, payload); err != nil {
+		return Token{}, err
 	}
 	t.User, t.Named, t.Scopes, err = grant(*v.rules.Load(), t.claims, v.cfg.Claims)
 	return t, err

@@ -312,6 +312,17 @@ func TestKindsOfKeysAndTokens(t *testing.T) {
 		_, err = v.Find(t.Context(), signed(t, at, jose.SigningKey{Algorithm: jose.RS256, Key: strong}, "JWT", claims))
 		refusedAs(t, err, words)
 	}
+	for name, c := range map[string]struct {
+		claims map[string]any
+		good   bool
+	}{
+		"nonce": {map[string]any{"nonce": "n"}, false}, "at_hash": {map[string]any{"at_hash": "h"}, false}, "events": {map[string]any{"events": map[string]any{}}, false},
+		"ID": {map[string]any{"typ": "ID"}, false}, "Refresh": {map[string]any{"typ": "Refresh"}, false}, "Bearer": {map[string]any{"typ": "Bearer"}, true}, "at+jwt": {map[string]any{"typ": "at+jwt"}, true},
+	} {
+		if _, err = v.Find(t.Context(), signed(t, at, jose.SigningKey{Algorithm: jose.RS256, Key: strong}, "JWT", c.claims)); (err == nil) != c.good {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	_, err = v.Find(t.Context(), signed(t, at, jose.SigningKey{Algorithm: jose.HS256, Key: shared}, "at+jwt"))
 	refusedAs(t, err, "key pair")
 	_, err = v.Find(t.Context(), signed(t, at, jose.SigningKey{Algorithm: jose.PS256, Key: strong}, "at+jwt"))

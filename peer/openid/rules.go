@@ -67,6 +67,19 @@ func (c claims) parted(name string) []string {
 	return c.list(name)
 }
 
+// access refuses a token that is not for access: ID tokens and those about events may have the same header, issuer and audience.
+func (c claims) access() error {
+	for _, name := range []string{"nonce", "at_hash", "events"} {
+		if _, has := c[name]; has {
+			return refuse("the token has the claim %s, so it is no access token; use one", name)
+		}
+	}
+	if kind := c.text("typ"); kind != "" && kind != "Bearer" && kind != "at+jwt" { // Keycloak writes it
+		return refuse("the token is one of the type %.40q; use an access token", kind)
+	}
+	return nil
+}
+
 // verified reports whether the issuer has verified the address. Some issuers write a text.
 func (c claims) verified() bool {
 	var so bool
