@@ -98,7 +98,7 @@ func (s *server) place(w http.ResponseWriter, r *http.Request, who caller) error
 		return refuse(view.BadRequest, "the archive of the files has %d bytes, and the site takes at most %d (%s)", r.ContentLength, files.MaxBytes, files.Limit)
 	}
 	still := stillGood(who)
-	kept, err := s.receive(w, r, want, still)
+	kept, err := s.receive(w, r, want, still) //nolint:contextcheck // the request has it
 	if err != nil {
 		return err
 	}

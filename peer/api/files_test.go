@@ -160,8 +160,8 @@ func TestFetchWithoutEnd(t *testing.T) {
 	t.Cleanup(client.Close)
 	for _, pattern := range []string{"announced", "not"} {
 		_, err = client.Fetch(t.Context(), protocol.JobName{Job: jobA}, []string{pattern}, func(archive io.Reader) error {
-			_, err := io.Copy(io.Discard, archive)
-			return err
+			_, copied := io.Copy(io.Discard, archive)
+			return copied
 		})
 		if err == nil || !strings.Contains(err.Error(), "whether all files have come") {
 			t.Errorf("%s: %v", pattern, err)
