@@ -44,6 +44,9 @@ func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err != nil {
 		return err
 	}
+	if path := t.path(); path != "" && t.file == nil { // the output has come home meanwhile
+		return reply(w, http.StatusOK, where{Path: path})
+	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Trailer", pathTrailer)
 	w.WriteHeader(http.StatusOK)
@@ -165,15 +168,29 @@ func (t *tail) pause(ctx context.Context) error {
 	return err
 }
 
-// chunk reads on.
+// chunk reads on. There is nothing to read if a caller finds the output himself by now.
 func (t *tail) chunk(ctx context.Context) (data []byte, err error) {
-	if path := t.path(); path != "" {
-		data, err = t.fromFile(ctx, path)
-	} else {
+	if t.path() == "" {
 		data, err = t.node.Output(ctx, t.job, t.stream, t.offset, chunkSize)
+		if err != nil && t.ended(ctx) { // since the job was looked at: its site has given it away, and has no more output of it
+			data, err = nil, nil
+		}
+	}
+	if path := t.path(); path != "" && t.file != nil {
+		data, err = t.fromFile(ctx, path)
 	}
 	t.offset += int64(len(data))
 	return data, err
+}
+
+// ended looks at the job again, and says whether its output is at home now.
+func (t *tail) ended(ctx context.Context) bool {
+	job, err := t.node.Job(ctx, t.job.ID)
+	if err != nil {
+		return false
+	}
+	t.job = job
+	return t.path() != ""
 }
 
 // fromFile reads on in the file of the job's user, with the rights of that user. As that takes a process, the peer first looks whether
@@ -207,6 +224,9 @@ func (t *tail) copy(ctx context.Context, w http.ResponseWriter, data []byte) (pa
 		err = t.drain(ctx, w, data)
 		if flushErr := flush.Flush(); flushErr != nil {
 			return "", flushErr
+		}
+		if path = t.path(); path != "" && t.file == nil {
+			return path, err
 		}
 		if !t.follow || (err == nil && t.job.State.Terminal()) {
 			return "", err

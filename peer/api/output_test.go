@@ -108,6 +108,36 @@ func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 	}
 }
 
+// TestOutputThatComesHomeMeanwhile: a site that has given a job away refuses to read its output, which is at home then.
+func TestOutputThatComesHomeMeanwhile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(path, []byte("one\ntwo\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, before := range map[string]string{"at once": "", "after a piece": "one\n"} {
+		for _, follow := range []bool{false, true} {
+			job := view.Job{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Running, Stdout: path}
+			node := &peerFake{}
+			node.set(job)
+			node.output = func(offset int64) ([]byte, error) {
+				if int(offset) < len(before) {
+					return []byte(before), nil
+				}
+				ended := job
+				ended.State = protocol.Completed
+				node.set(ended)
+				return nil, errors.New("the job is not here")
+			}
+			var out bytes.Buffer
+			err := serve(t, node).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, follow, &out)
+			if err != nil || out.String() != "one\ntwo\n" {
+				t.Errorf("%s, follow %v: %q, %v", name, follow, out.String(), err)
+			}
+		}
+	}
+}
+
 func TestOutputOfALostSiteIsAnError(t *testing.T) {
 	t.Parallel()
 	node := &peerFake{output: func(int64) ([]byte, error) { return nil, errors.New("no session with there") }}
