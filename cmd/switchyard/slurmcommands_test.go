@@ -405,7 +405,7 @@ func (g *grid) slurmLine(t *testing.T, site *testbed.Site, line string) (out str
 	}
 	defer empty.Close()
 	var both bytes.Buffer
-	a := &app{stdin: empty, stdout: &both, stderr: &both, now: atNoon(time.Now()), getenv: func(name string) string { return env[name] }}
+	a := &app{stdin: empty, stdout: &both, stderr: &both, now: func() time.Time { return time.Now().In(zoneOfNoon) }, getenv: func(name string) string { return env[name] }}
 	code = a.runAs(t.Context(), words[0], words[1:])
 	if a.peer != nil {
 		a.peer.Close()
@@ -413,12 +413,12 @@ func (g *grid) slurmLine(t *testing.T, site *testbed.Site, line string) (out str
 	return both.String(), code
 }
 
-// atNoon is a clock in a zone in which it was noon at an instant: what was submitted before and is asked for later is of one day.
-func atNoon(start time.Time) func() time.Time {
-	start = start.UTC()
-	zone := time.FixedZone("noon", int((12*time.Hour - start.Sub(start.Truncate(24*time.Hour))).Seconds()))
-	return func() time.Time { return time.Now().In(zone) }
-}
+// zoneOfNoon is the one zone of all commands of a run: it was noon there when the tests began, so that what is submitted and asked for
+// is of one day.
+var zoneOfNoon = func(began time.Time) *time.Location {
+	sinceMidnight := began.Sub(began.Truncate(24 * time.Hour))
+	return time.FixedZone("noon", int((12*time.Hour - sinceMidnight).Seconds()))
+}(time.Now().UTC())
 
 // shellWords splits a line at blanks outside single quotes.
 func shellWords(line string) (words []string) {
