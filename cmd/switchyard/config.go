@@ -6,8 +6,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
+	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon"
+	"github.com/switchyard-hpc/switchyard/peer/display"
 )
 
 // configFlag is where commands that need a configuration find it.
@@ -59,10 +61,10 @@ func (a *app) configCommand() *cobra.Command {
 		Short: "Check and print a peer's configuration",
 		Args:  noCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return usage("missing subcommand: use config check, config show or config sample; see %s --help", cmd.CommandPath())
+			return usage("missing subcommand: use config check, config show, config changes or config sample; see %s --help", cmd.CommandPath())
 		},
 	}
-	cmd.AddCommand(a.configCheckCommand(), a.configShowCommand(), a.configSampleCommand())
+	cmd.AddCommand(a.configCheckCommand(), a.configShowCommand(), a.configChangesCommand(), a.configSampleCommand())
 	return cmd
 }
 
@@ -102,6 +104,23 @@ func (a *app) configCheckCommand() *cobra.Command {
 	}
 	from.addTo(a, cmd)
 	return cmd
+}
+
+func (a *app) configChangesCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:         "changes",
+		Annotations: anyPeer(),
+		Short:       "List what has changed in the settings of the peer",
+		Long: "List what has changed in the settings of the peer, the last change first: by a reload, with the user\n" +
+			"who asked for it or SIGHUP, or by a restart with other files or another version. FROM and TO are in\n" +
+			"TOML. Users see the settings on which placing jobs depends; root, the peer's account and [api] admins\n" +
+			"see all. The peer keeps the last 200 changes, of 2000 keys together.",
+		Example: "  switchyard config changes\n  switchyard config changes --json",
+		Args:    noArgs,
+	}
+	return lists(a, cmd, func(ctx context.Context, _ []string) (api.SettingsHistory, error) {
+		return a.client().SettingsChanges(ctx)
+	}, display.SettingsChanges)
 }
 
 func (a *app) configShowCommand() *cobra.Command {

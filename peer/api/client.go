@@ -287,6 +287,11 @@ func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
 	return all.Plugins, err
 }
 
+// SettingsChanges lists what has changed in the settings of the peer, the last change first.
+func (c *Client) SettingsChanges(ctx context.Context) (SettingsHistory, error) {
+	return call[SettingsHistory](ctx, c, http.MethodGet, "/v1/settings/changes", nil)
+}
+
 // CreateToken makes a token for the API over TCP.
 func (c *Client) CreateToken(ctx context.Context, wanted NewToken) (CreatedToken, error) {
 	return call[CreatedToken](ctx, c, http.MethodPost, "/v1/tokens", wanted)

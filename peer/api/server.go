@@ -46,6 +46,7 @@ type Config struct {
 	Ready   func()                       // called when the socket can be used; may be nil
 	Rules   func() Rules                 // returns the active ones; nil if they are not shown
 	Plugins func() []Plugin              // that the peer has started; nil: none
+	Changes func() []SettingsChange      // in the settings, the last one first; nil: none are kept
 	Power   func(context.Context) *Power // now; nil, or answering nil: there is no power budget
 
 	Gossip  bool     // whether the site exchanges load data by gossip
@@ -291,6 +292,7 @@ func (s *server) requests() []route {
 		{pattern: "GET /v1/recovery", scope: accesstokens.Read, handle: s.recovery},
 		{pattern: "POST /v1/recovery", scope: accesstokens.Operate, handle: s.recover},
 		{pattern: "GET /v1/plugins", scope: accesstokens.Read, public: true, handle: s.plugins},
+		{pattern: "GET /v1/settings/changes", scope: accesstokens.Read, handle: s.settingsChanges},
 		{pattern: "POST /v1/reload", scope: accesstokens.Operate, handle: s.reload},
 		{pattern: "GET /v1/store", local: true, handle: s.store},
 		{pattern: "POST /v1/store/backup", local: true, handle: s.backupStore},

@@ -115,6 +115,18 @@ type Reloaded struct {
 	Removed []protocol.SiteName `json:"removed_partners,omitempty"`
 }
 
+// SettingsHistory is what has changed in the settings of the peer, the last change first.
+type SettingsHistory struct {
+	Changes []SettingsChange `json:"changes"`
+}
+
+// SettingsChange is what changed in the settings at once.
+type SettingsChange struct {
+	At      protocol.Instant `json:"at_ms"`
+	By      string           `json:"by,omitempty"` // the user who had the peer reload, or SIGHUP; empty: the peer was started with other settings
+	Changed []Change         `json:"changed"`
+}
+
 // Change is a key that has another value; its values are in TOML, or empty when
 // its table was not there.
 type Change struct {

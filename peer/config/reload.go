@@ -52,6 +52,8 @@ type shownValue struct {
 	live bool
 	rank int // of its key in the reference
 
+	table   string // "partner[north]"
+	name    string // of the key there
 	element string // name of the array's element that it is of
 }
 
@@ -70,7 +72,7 @@ func (c *Config) values(s section) map[string]shownValue {
 		}
 		for rank, e := range s.entries(table) {
 			if value, ok := settings.Field(table, e.name); ok {
-				out[settings.Join(name, e.name)] = shownValue{settings.Format(value), e.live, i*len(s.keys) + rank, element}
+				out[settings.Join(name, e.name)] = shownValue{settings.Format(value), e.live, i*len(s.keys) + rank, name, e.name, element}
 			}
 		}
 	}

@@ -180,7 +180,7 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 		err := api.Serve(ctx, api.Config{
 			Socket: string(d.cfg.Site.Socket), Node: d.node, Site: d.cfg.Site.Name, Number: d.cfg.Site.Number,
 			Version: d.options.Build.Version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
-			Plugins: d.pluginStatus, Power: d.power, Database: &database{d: d}, ExportRemote: d.cfg.Submit.ExportRemote,
+			Plugins: d.pluginStatus, Changes: d.settings.changes, Power: d.power, Database: &database{d: d}, ExportRemote: d.cfg.Submit.ExportRemote,
 			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins, Events: d.events,
 			Alarms: d.budget.Alarms, Notes: d.notes, Staging: d.cfg.Staging.MaxBytes.Bytes(), Gossip: d.gossip != nil, Mail: d.cfg.Mail != nil,
 			SlurmCommands: d.queue.SlurmCommands(), MaxArraySize: d.cfg.Limits.MaxArraySize,

@@ -75,6 +75,7 @@ type Daemon struct {
 	shim      []string
 	meter     *metrics.Metrics
 	audit     *audit.Log // nil: none is kept
+	settings  *settingsHistory
 	accounts  activeAccounts
 	deliverer *results.Deliverer
 	events    *eventstream.Stream
@@ -120,7 +121,7 @@ func (d *Daemon) Run(ctx context.Context) (err error) {
 	}
 	d.logAccountProblems(ctx)
 	for _, start := range []func(context.Context) error{
-		d.boundGarbage, d.openKey, d.lockKey, d.openStore, d.startMeter, d.openAudit, d.openPlugins, d.openPrices, d.openBudget, d.openQueue, d.startBudget, d.openWitness, d.startNode, d.startLinks, d.startMetrics, d.startAPI,
+		d.boundGarbage, d.openKey, d.lockKey, d.openStore, d.startMeter, d.openAudit, d.openSettings, d.openPlugins, d.openPrices, d.openBudget, d.openQueue, d.startBudget, d.openWitness, d.startNode, d.startLinks, d.startMetrics, d.startAPI,
 	} {
 		err := start(ctx)
 		if cancelled := ctx.Err() != nil && errors.Is(err, context.Canceled); err != nil && !cancelled {

@@ -16,7 +16,7 @@
 //	feeds.go      feeds of prices and budgets, and the keeper of the power budget
 //	plugins.go    the plugins that run, policy.go the policy that decides
 //	accounts.go   who may run jobs, as which account
-//	reload.go     what changes while the peer runs, partners.go the partners
+//	reload.go     what changes while the peer runs, partners.go the partners, settingshistory.go what has changed
 //	api.go        the socket, audit.go the audit log, metrics.go counters and health, notify.go the service manager
 //	check.go      what a start would fail on, doctor.go what is wrong with a site
 //	shim.go       the program that watches a job, garbage.go the memory of this one

@@ -69,6 +69,7 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	if err = d.apply(ctx, mixed, changed); err != nil {
 		return api.Reloaded{}, err
 	}
+	d.noteSettings(by)
 	for i := range feeds {
 		changed = append(changed, feeds[i].Use())
 	}
@@ -111,15 +112,16 @@ func concerns(c api.Change, partners []protocol.SiteName) bool {
 func changesOf(before, next *config.Config) (changed, restart []api.Change) {
 	changed, restart = []api.Change{}, []api.Change{}
 	for _, c := range before.Changes(next) {
-		one := api.Change{Key: c.Key, From: c.From, To: c.To}
 		if c.Live {
-			changed = append(changed, one)
+			changed = append(changed, changeOf(c))
 		} else {
-			restart = append(restart, one)
+			restart = append(restart, changeOf(c))
 		}
 	}
 	return changed, restart
 }
+
+func changeOf(c config.Change) api.Change { return api.Change{Key: c.Key, From: c.From, To: c.To} }
 
 // apply activates a configuration that differs in some keys.
 func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.Change) error {

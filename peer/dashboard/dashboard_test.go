@@ -147,7 +147,12 @@ func open(t testing.TB, node api.Node, change func(*api.Config)) *pages {
 	ready, ended := make(chan struct{}), make(chan error, 1)
 	cfg := api.Config{
 		Socket: filepath.Join(dir, "s"), Node: node, Site: "north", Number: 1, Version: "test", Log: slog.New(slog.DiscardHandler),
-		Rules:  func() api.Rules { return api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"} },
+		Rules: func() api.Rules { return api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"} },
+		Changes: func() []api.SettingsChange {
+			return []api.SettingsChange{{At: 1_800_000_000_000, By: "ops", Changed: []api.Change{
+				{Key: "policy.name", From: `"tc"`, To: `"mcmf"`}, {Key: "partner[south].users", From: "{}", To: `{ carol = "guest" }`},
+			}}}
+		},
 		Alarms: func() []string { return []string{"the disk of <the> peer is full"} },
 		Ready:  func() { close(ready) },
 		Network: &api.Network{
@@ -354,7 +359,10 @@ func TestPublicPagesLeaveOutReasons(t *testing.T) {
 			}
 		}
 		_, _, text = p.get(t, "/site")
-		for _, secret := range []string{"/opt/plugins/tariff", "exit status 3"} {
+		for _, secret := range []string{"/opt/plugins/tariff", "exit status 3", "&#34;mcmf&#34;"} {
+			if strings.Contains(text, "carol") {
+				t.Error("a user sees what only administrators may")
+			}
 			if !strings.Contains(text, "tariff") || strings.Contains(text, secret) != seen {
 				t.Errorf("%q is on the page of the site, which should be %t: %s", secret, seen, text)
 			}

@@ -12,6 +12,9 @@ import (
 // usageOf is the time over which a page sums up what jobs came to.
 const usageOf = 31 * 24 * protocol.Hour
 
+// shownChanges is how many keys that have changed a page lists.
+const shownChanges = 30
+
 // sitePage is this site: its rules and plugins, and what its jobs draw and cost.
 type sitePage struct {
 	Answer   string
@@ -19,6 +22,7 @@ type sitePage struct {
 	Plugins  *sheet     // nil: there are none
 	Operated []operated // for operators; nil: the visitor is none
 	Usage    *sheet     // of the last days; nil: the visitor may not see it, or there was none
+	Changes  *sheet     // of settings; nil: the visitor may not see them, or there were none
 }
 
 func (d *Dashboard) showSite(r *request) error {
@@ -51,13 +55,39 @@ func (d *Dashboard) showSite(r *request) error {
 	if len(plugins) > 0 {
 		page.Plugins = sheetOf("Plugins", display.Plugins(api.Plugins{Plugins: plugins}))
 	}
-	past := api.Past{}
-	past.Since = protocol.InstantOf(time.Now()).Add(-usageOf)
-	switch usage, err := r.visitor.Peer.Usage(ctx, past, []string{"origin", "site"}); {
-	case err == nil && len(usage.Lines) > 0:
-		page.Usage = sheetOf("Jobs that ended in the last 31 days, by origin and site", display.Usage(usage))
-	case err != nil && asPageError(err).status != http.StatusForbidden:
+	if err = page.addUsage(r); err != nil {
+		return err
+	}
+	if page.Changes, err = changesOf(r); err != nil {
 		return err
 	}
 	return d.show(r, http.StatusOK, "site", frame{Title: "This site", Path: "/site", Site: info.Site, Version: info.Version, Body: &page})
+}
+
+// changesOf lists what has changed in the settings at last, for visitors who have signed in.
+func changesOf(r *request) (*sheet, error) {
+	if r.visitor.User == "" {
+		return nil, nil
+	}
+	history, err := r.visitor.Peer.SettingsChanges(r.Context())
+	if err != nil || len(history.Changes) == 0 {
+		return nil, err
+	}
+	list := sheetOf("The last changes of settings, in TOML", display.SettingsChanges(history))
+	list.Rows = list.Rows[:min(len(list.Rows), shownChanges)]
+	return list, nil
+}
+
+// addUsage sums up what jobs came to in the last days.
+func (p *sitePage) addUsage(r *request) error {
+	past := api.Past{}
+	past.Since = protocol.InstantOf(time.Now()).Add(-usageOf)
+	usage, err := r.visitor.Peer.Usage(r.Context(), past, []string{"origin", "site"})
+	if err == nil && len(usage.Lines) > 0 {
+		p.Usage = sheetOf("Jobs that ended in the last 31 days, by origin and site", display.Usage(usage))
+	}
+	if err != nil && asPageError(err).status != http.StatusForbidden {
+		return err
+	}
+	return nil
 }

@@ -1,0 +1,90 @@
+package daemon_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+)
+
+// TestSettingsHistory: what a reload changes and what a restart changes is kept, and a damaged file loses what was before it only.
+func TestSettingsHistory(t *testing.T) {
+	t.Parallel()
+	site := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 2}).Sites[0]
+	edit := func(from, to string) {
+		t.Helper()
+		text, err := os.ReadFile(site.Config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), from) {
+			t.Fatalf("%q is not in the configuration", from)
+		}
+		if err = os.WriteFile(site.Config, []byte(strings.Replace(string(text), from, to, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var saw []api.SettingsChange
+	run := func(act func(d running)) (log string) {
+		t.Helper()
+		d := start(t, site)
+		d.ready(t)
+		act(d)
+		client := site.Client()
+		defer client.Close()
+		history, err := client.SettingsChanges(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		saw = history.Changes
+		d.end()
+		if err = d.stopped(t); err != nil {
+			t.Error(err)
+		}
+		return d.log.String()
+	}
+	expect := func(when string, want ...string) {
+		t.Helper()
+		var got []string
+		for i, one := range saw {
+			if one.At == 0 || i > 0 && one.At > saw[i-1].At {
+				t.Errorf("%s: at %v, after %v", when, saw[i].At, saw)
+			}
+			for _, c := range one.Changed {
+				got = append(got, one.By+" "+c.Text())
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	run(func(d running) {
+		edit("turnaround_tolerance = \"1s\"", "turnaround_tolerance = \"2s\"")
+		if _, err := d.Reload(t.Context(), "a test"); err != nil {
+			t.Error(err)
+		}
+	})
+	const reloaded = "a test policy.tc.turnaround_tolerance: \"1s\" → \"2s\""
+	expect("a reload", reloaded)
+	edit("turnaround_tolerance = \"2s\"", "turnaround_tolerance = \"3s\"")
+	const restarted = " policy.tc.turnaround_tolerance: \"2s\" → \"3s\""
+	run(func(running) {})
+	expect("another start", restarted, reloaded)
+	run(func(running) {})
+	expect("a start without changes", restarted, reloaded)
+
+	if err := os.WriteFile(filepath.Join(site.Dir, "state", "settings.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if log := run(func(running) {}); !strings.Contains(log, "settings_history_lost") || !strings.Contains(log, "settings.json") {
+		t.Errorf("the log is\n%s", log)
+	}
+	expect("a damaged file")
+	edit("turnaround_tolerance = \"3s\"", "turnaround_tolerance = \"4s\"")
+	run(func(running) {})
+	expect("after it", " policy.tc.turnaround_tolerance: \"3s\" → \"4s\"")
+}

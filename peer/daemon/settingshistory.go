@@ -1,0 +1,112 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// How many changes of settings are kept at most, and of how many keys together.
+const (
+	keptChanges     = 200
+	keptChangedKeys = 2000
+)
+
+// settingsHistory is what has changed in the settings, at reloads and between runs of the peer, in a file of the state directory. Its
+// methods may be called from any goroutine.
+type settingsHistory struct {
+	path string
+
+	mu   sync.Mutex
+	kept keptSettings
+}
+
+// keptSettings is the file.
+type keptSettings struct {
+	Settings config.Settings      `json:"settings"` // that were active at last
+	Changes  []api.SettingsChange `json:"changes"`  // the last one first
+}
+
+// openSettingsHistory reads the file, if there is one. The error says that it cannot be read; a new one then begins with the next change.
+func openSettingsHistory(path string) (*settingsHistory, error) {
+	h := &settingsHistory{path: path}
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &h.kept)
+	}
+	if err != nil {
+		h.kept = keptSettings{}
+		return h, fmt.Errorf("%s: %w; earlier changes of settings are not known", path, err)
+	}
+	return h, nil
+}
+
+// note notes what is otherwise in a configuration that is active now.
+func (h *settingsHistory) note(cfg *config.Config, by string, now time.Time) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	first := h.kept.Settings == nil
+	one := api.SettingsChange{At: protocol.InstantOf(now), By: by}
+	if !first {
+		for _, c := range cfg.Since(h.kept.Settings) {
+			one.Changed = append(one.Changed, changeOf(c))
+		}
+		if len(one.Changed) == 0 {
+			return nil
+		}
+		h.kept.Changes = within(append([]api.SettingsChange{one}, h.kept.Changes...))
+	}
+	h.kept.Settings = cfg.Settings()
+	return statedir.WriteJSON(h.path, h.kept)
+}
+
+// within are the last changes that are kept, of at least one time.
+func within(changes []api.SettingsChange) []api.SettingsChange {
+	keys := 0
+	for i, one := range changes {
+		if keys += len(one.Changed); i == keptChanges || i > 0 && keys > keptChangedKeys {
+			return changes[:i]
+		}
+	}
+	return changes
+}
+
+// changes are those that are kept.
+func (h *settingsHistory) changes() []api.SettingsChange {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clip(h.kept.Changes)
+}
+
+// openSettings notes what is otherwise than when the peer ran the last time. The peer runs without the history if its file cannot be
+// read or written.
+func (d *Daemon) openSettings(context.Context) error {
+	var err error
+	if d.settings, err = openSettingsHistory(filepath.Join(string(d.cfg.Site.StateDir), "settings.json")); err != nil {
+		d.log.Warn("settings_history_lost", "error", err)
+	}
+	d.noteSettings("")
+	return nil
+}
+
+// noteSettings notes what is active now.
+func (d *Daemon) noteSettings(by string) {
+	if err := d.settings.note(d.active.Load(), by, time.Now()); err != nil {
+		d.log.Error("settings_history_write_failed", "error", err)
+	}
+}
