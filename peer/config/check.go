@@ -317,27 +317,12 @@ func (r *checker) checkAPI(a *API) {
 	if a.Listen != "" {
 		r.checkAddress("api.listen", a.Listen)
 	} else {
-		usual := Default().API // of which `config show` writes the values, too
-		for _, one := range []struct {
-			key string
-			set bool
-		}{
-			{"hosts", true},
-			{"cert_file", true},
-			{"key_file", true},
-			{"client_ca_file", true},
-			{"client", true},
-			{"oidc", true},
-			{"dashboard", a.Dashboard != usual.Dashboard},
-			{"max_request_rate", a.MaxRequestRate != usual.MaxRequestRate},
-			{"max_upload", a.MaxUpload != usual.MaxUpload},
-		} {
-			if key := "api." + one.key; one.set && r.Set(key) {
-				r.Problem(key, "has no effect without listen; set listen, or remove it")
-			}
-		}
+		r.checkOfListen(a)
 	}
 	r.OneOf("api.dashboard", a.Dashboard, Public, ByToken, Off)
+	if a.Studies != "" && a.Dashboard == Off {
+		r.Problem("api.studies", "has no effect with dashboard = %q; remove one of the two", Off)
+	}
 	switch {
 	case (a.CertFile == "") != (a.KeyFile == ""):
 		r.Problem("api", "cert_file and key_file go together; set both, or none to have the peer make a certificate")
@@ -353,6 +338,30 @@ func (r *checker) checkAPI(a *API) {
 	r.checkOIDC(a.OIDC)
 	if most := 10_000; a.MaxRequestRate < 1 || a.MaxRequestRate > most {
 		r.Problem("api.max_request_rate", "is %d; use 1 to %d", a.MaxRequestRate, most)
+	}
+}
+
+// checkOfListen finds keys that only matter with listen.
+func (r *checker) checkOfListen(a *API) {
+	usual := Default().API // of which `config show` writes the values, too
+	for _, one := range []struct {
+		key string
+		set bool
+	}{
+		{"hosts", true},
+		{"cert_file", true},
+		{"key_file", true},
+		{"client_ca_file", true},
+		{"client", true},
+		{"oidc", true},
+		{"dashboard", a.Dashboard != usual.Dashboard},
+		{"studies", true},
+		{"max_request_rate", a.MaxRequestRate != usual.MaxRequestRate},
+		{"max_upload", a.MaxUpload != usual.MaxUpload},
+	} {
+		if key := "api." + one.key; one.set && r.Set(key) {
+			r.Problem(key, "has no effect without listen; set listen, or remove it")
+		}
 	}
 }
 

@@ -367,6 +367,7 @@ type API struct {
 	MaxRequestRate int           `toml:"max_request_rate"` // of one user, per second
 	MaxUpload      Megabytes     `toml:"max_upload"`       // of files of one request; 0: none
 	Dashboard      string        `toml:"dashboard"`        // [Public], [ByToken] or [Off]
+	Studies        settings.Path `toml:"studies"`          // directory; empty: there are no studies
 	Clients        []APIClient   `toml:"client"`
 	OIDC           *OIDC         `toml:"oidc"` // nil: tokens of no issuer are taken
 }

@@ -29,6 +29,7 @@ var assetFiles embed.FS
 type Config struct {
 	Log      *slog.Logger
 	Interval time.Duration // between looks at the peer while somebody follows; 0: [DefaultInterval]
+	Studies  string        // directory with a directory for each study; empty: there are none
 }
 
 // DefaultInterval is how long a page may be behind the peer.
@@ -171,6 +172,7 @@ func (d *Dashboard) routes() {
 	known := map[string]func(*request) error{
 		"GET /{$}": d.showGrid, "GET /changes": d.follow, "GET /jobs": d.showJobs, "GET /jobs/{job}": d.showJob, "GET /schedule": d.showSchedule, "GET /site": d.showSite,
 		"GET /quotes": d.showQuotes, "GET /applications": d.showApplications, "GET /reference": d.showReference,
+		"GET /studies": d.showStudies, "GET /studies/{study}/{$}": d.showStudy, "GET /studies/{study}/{file}": d.showStudy,
 		"GET /jobs/{job}/{act}": d.confirmAct, "POST /jobs/{job}/{act}": d.doAct,
 		"GET /sites/{site}/drain": d.confirmDrain, "POST /sites/{site}/drain": d.drain, "GET /sites/{site}/resume": d.confirmResume, "POST /sites/{site}/resume": d.resume,
 		"GET /reload": d.confirmReload, "POST /reload": d.reload,

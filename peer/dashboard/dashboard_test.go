@@ -122,6 +122,12 @@ type pages struct {
 // open serves the pages of a peer until the test ends.
 func open(t testing.TB, node api.Node, change func(*api.Config)) *pages {
 	t.Helper()
+	return openDrawn(t, node, dashboard.Config{}, change)
+}
+
+// openDrawn does, for pages with a configuration.
+func openDrawn(t testing.TB, node api.Node, config dashboard.Config, change func(*api.Config)) *pages {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "dash") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +145,8 @@ func open(t testing.TB, node api.Node, change func(*api.Config)) *pages {
 	if p.book, err = accesstokens.Open(filepath.Join(dir, "tokens.json")); err != nil {
 		t.Fatal(err)
 	}
-	drawn, err := dashboard.New(dashboard.Config{Interval: time.Millisecond})
+	config.Interval = time.Millisecond
+	drawn, err := dashboard.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +275,7 @@ func TestWithoutSignInThereIsNothing(t *testing.T) {
 	t.Parallel()
 	p := open(t, smallGrid(), nil)
 	for _, path := range []string{
-		"/", "/changes", "/jobs", "/jobs/1000000000002", "/jobs/1000000000002/hold", "/schedule", "/site", "/quotes", "/applications", "/reference", "/sites/other/drain", "/sites/other/resume", "/reload",
+		"/", "/changes", "/jobs", "/jobs/1000000000002", "/jobs/1000000000002/hold", "/schedule", "/site", "/quotes", "/applications", "/reference", "/studies", "/studies/light/", "/sites/other/drain", "/sites/other/resume", "/reload",
 	} {
 		status, _, text := p.get(t, path)
 		if status != http.StatusUnauthorized || strings.Contains(text, "south") || strings.Contains(text, "secret-plan") || !strings.Contains(text, `action="/sign-in"`) {

@@ -33,6 +33,7 @@ type frame struct {
 	User    string // empty: the visitor has not signed in
 	Live    bool   // whether the page follows the peer
 	Reload  string // the page as it is asked for
+	Studies bool   // whether the navigation has those
 	Now     protocol.Instant
 	Body    any
 }
@@ -41,13 +42,17 @@ type frame struct {
 type link struct{ Path, Title string }
 
 // Links are the pages of the navigation.
-func (frame) Links() []link {
-	return []link{{"/", "Grid"}, {"/jobs", "Jobs"}, {"/schedule", "Schedule"}, {"/quotes", "Quotes"}, {"/applications", "Applications"}, {"/site", "Site"}}
+func (f frame) Links() []link {
+	links := []link{{"/", "Grid"}, {"/jobs", "Jobs"}, {"/schedule", "Schedule"}, {"/quotes", "Quotes"}, {"/applications", "Applications"}, {"/site", "Site"}}
+	if f.Studies {
+		links = append(links, link{"/studies", "Studies"})
+	}
+	return links
 }
 
 // show draws a page. The frame needs its title, path and body.
 func (d *Dashboard) show(r *request, status int, name string, page frame) error {
-	page.User = r.visitor.User
+	page.User, page.Studies = r.visitor.User, d.Studies != ""
 	page.Now = protocol.InstantOf(time.Now())
 	if r.Method == http.MethodGet {
 		page.Reload = r.URL.RequestURI()

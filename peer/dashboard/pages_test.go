@@ -71,30 +71,36 @@ func TestPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	p := signedIn(t, smallGrid(), accesstokens.All()...)
 	for _, path := range []string{"/", "/jobs", "/schedule", "/site", "/quotes", "/applications", "/reference", "/sites/south/drain", "/sites/north/drain", "/sites/south/resume", "/reload", "/schedule?hours=24", "/jobs/1000000000001", "/jobs/1000000000002", "/jobs/1000000000002/hold", "/sign-in", "/nothing"} {
-		_, header, text := p.get(t, path)
-		if kind := header.Get("Content-Type"); kind != "text/html; charset=utf-8" {
-			t.Errorf("%s: %s", path, kind)
+		checkPage(t, p, path)
+	}
+}
+
+// checkPage checks what a page needs for those who cannot see it.
+func checkPage(t *testing.T, p *pages, path string) {
+	t.Helper()
+	_, header, text := p.get(t, path)
+	if kind := header.Get("Content-Type"); kind != "text/html; charset=utf-8" {
+		t.Errorf("%s: %s", path, kind)
+	}
+	count, ids := map[string]int{}, map[string]bool{}
+	elements := all(t, text)
+	for _, e := range elements {
+		if e.Namespace == "" { // a picture has a title, too
+			count[e.Data]++
 		}
-		count, ids := map[string]int{}, map[string]bool{}
-		elements := all(t, text)
-		for _, e := range elements {
-			if e.Namespace == "" { // a picture has a title, too
-				count[e.Data]++
-			}
-			if id := attribute(e, "id"); id != "" && ids[id] {
-				t.Errorf("%s: two elements have the id %s", path, id)
-			} else {
-				ids[id] = true
-			}
+		if id := attribute(e, "id"); id != "" && ids[id] {
+			t.Errorf("%s: two elements have the id %s", path, id)
+		} else {
+			ids[id] = true
 		}
-		for _, once := range []string{"h1", "main", "title"} {
-			if count[once] != 1 {
-				t.Errorf("%s: %d elements %s", path, count[once], once)
-			}
+	}
+	for _, once := range []string{"h1", "main", "title"} {
+		if count[once] != 1 {
+			t.Errorf("%s: %d elements %s", path, count[once], once)
 		}
-		for _, e := range elements {
-			checkElement(t, path, e, elements, ids)
-		}
+	}
+	for _, e := range elements {
+		checkElement(t, path, e, elements, ids)
 	}
 }
 

@@ -30,13 +30,15 @@ func TestScreenshots(t *testing.T) { //nolint:paralleltest // a browser needs th
 	if err != nil {
 		t.Skip("there is no chromium on this machine; install it to look at the pages")
 	}
-	p := open(t, busyGrid(), func(c *api.Config) {
+	studies := t.TempDir()
+	writeStudy(t, filepath.Join(studies, "half-a-year"), "Half a year of three sites under four policies", time.Now())
+	p := openDrawn(t, busyGrid(), dashboard.Config{Studies: studies}, func(c *api.Config) {
 		c.Site, c.Network.Public, c.Alarms = "aurora", true, nil
 		addDay(t, c.Network.Pages)
 	})
 	for name, path := range map[string]string{
 		"grid": "/", "jobs": "/jobs", "job": "/jobs/1000000000003", "schedule": "/schedule?hours=6", "quotes": "/quotes", "applications": "/applications",
-		"reference": "/reference", "site": "/site", "sign-in": "/sign-in",
+		"reference": "/reference", "site": "/site", "studies": "/studies", "sign-in": "/sign-in",
 	} {
 		for _, wide := range []int{400, 1280} {
 			for scheme, setting := range map[string]string{"light": "1", "dark": "0"} {
