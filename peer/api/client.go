@@ -287,6 +287,11 @@ func (c *Client) Plugins(ctx context.Context) ([]Plugin, error) {
 	return all.Plugins, err
 }
 
+// Prices are the prices of electricity at the site for some time ahead.
+func (c *Client) Prices(ctx context.Context) (Prices, error) {
+	return call[Prices](ctx, c, http.MethodGet, "/v1/prices", nil)
+}
+
 // SettingsChanges lists what has changed in the settings of the peer, the last change first.
 func (c *Client) SettingsChanges(ctx context.Context) (SettingsHistory, error) {
 	return call[SettingsHistory](ctx, c, http.MethodGet, "/v1/settings/changes", nil)

@@ -377,6 +377,26 @@ func (s *server) plugins(w http.ResponseWriter, _ *http.Request, _ caller) error
 	return reply(w, http.StatusOK, all)
 }
 
+// prices answers with the prices of electricity. Why they are old is not for visitors: it names files and hosts.
+func (s *server) prices(w http.ResponseWriter, _ *http.Request, who caller) error {
+	prices := Prices{Slots: []PriceSlot{}}
+	if s.Prices == nil {
+		return reply(w, http.StatusOK, prices)
+	}
+	known := s.Prices()
+	if known == nil {
+		return reply(w, http.StatusOK, prices)
+	}
+	prices.Currency, prices.PublishedUntil = known.Currency, known.PublishedUntil
+	if !who.public {
+		prices.StaleReason = known.StaleReason
+	}
+	for _, slot := range known.Prices.Slots {
+		prices.Slots = append(prices.Slots, PriceSlot(slot))
+	}
+	return reply(w, http.StatusOK, prices)
+}
+
 // counted is how many jobs there were. The core makes a view of each job for it, so that all callers share one for a while.
 type counted struct {
 	node Node

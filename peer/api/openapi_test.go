@@ -115,6 +115,7 @@ func operations() map[string]operation {
 		"GET /v1/recovery":  {does: "What is wrong with the peer's store, if anything", answer: view.Recovery{}},
 		"POST /v1/recovery": {does: "Have the peer's store go on", body: Resume{}, answer: view.Recovery{}},
 		"GET /v1/plugins":   {does: "The plugins that the peer has started", answer: Plugins{}},
+		"GET /v1/prices":    {does: "The prices of electricity at this site by which it quotes, for some time ahead", answer: Prices{}},
 		"GET /v1/settings/changes": {
 			does: "What has changed in the settings of the peer, the last change first; for users of what placing jobs depends on", answer: SettingsHistory{},
 		},
@@ -269,7 +270,7 @@ func tagOf(t *testing.T, at string) string {
 	t.Helper()
 	tag := map[string]string{
 		"jobs": "Jobs", "quotes": "Jobs", "files": "Files", "history": "History", "usage": "History", "runs": "History", "sites": "Sites", "counts": "Sites", "shares": "Sites", "events": "Events",
-		"info": "Peer", "store": "Peer", "recovery": "Peer", "plugins": "Peer", "settings": "Peer", "reload": "Peer", "openapi.json": "Peer", "tokens": "Tokens",
+		"info": "Peer", "store": "Peer", "recovery": "Peer", "plugins": "Peer", "settings": "Peer", "prices": "Sites", "reload": "Peer", "openapi.json": "Peer", "tokens": "Tokens",
 	}[strings.Split(at, "/")[2]]
 	if path.Base(at) == "files" {
 		tag = "Files"

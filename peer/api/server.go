@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/eventstream"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -47,6 +48,7 @@ type Config struct {
 	Rules   func() Rules                 // returns the active ones; nil if they are not shown
 	Plugins func() []Plugin              // that the peer has started; nil: none
 	Changes func() []SettingsChange      // in the settings, the last one first; nil: none are kept
+	Prices  func() *price.Forecast       // of electricity, which quotes go by; nil, or answering nil: none are known
 	Power   func(context.Context) *Power // now; nil, or answering nil: there is no power budget
 
 	Gossip  bool     // whether the site exchanges load data by gossip
@@ -292,6 +294,7 @@ func (s *server) requests() []route {
 		{pattern: "GET /v1/recovery", scope: accesstokens.Read, handle: s.recovery},
 		{pattern: "POST /v1/recovery", scope: accesstokens.Operate, handle: s.recover},
 		{pattern: "GET /v1/plugins", scope: accesstokens.Read, public: true, handle: s.plugins},
+		{pattern: "GET /v1/prices", scope: accesstokens.Read, public: true, handle: s.prices},
 		{pattern: "GET /v1/settings/changes", scope: accesstokens.Read, handle: s.settingsChanges},
 		{pattern: "POST /v1/reload", scope: accesstokens.Operate, handle: s.reload},
 		{pattern: "GET /v1/store", local: true, handle: s.store},

@@ -7,6 +7,9 @@ import (
 	"net/http/httptest"
 	"slices"
 	"testing"
+
+	"github.com/switchyard-hpc/switchyard/plugins/price"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // TestSettingsChanges: administrators see what has changed in all settings, users what placing jobs depends on.
@@ -27,11 +30,8 @@ func TestSettingsChanges(t *testing.T) {
 		"an admin": {caller{user: "ops"}, []string{"waiting_cost[2].user", "partner[x].users", "power", "api.admins", "policy.tc.turnaround_tolerance", "limits.users.bob"}},
 		"a user":   {caller{user: "ann"}, []string{"waiting_cost[2].user", "power", "policy.tc.turnaround_tolerance"}},
 	} {
-		ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return c.who })
-		answer := httptest.NewRecorder()
-		(&server{Config: config}).routes().ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/settings/changes", nil))
 		var history SettingsHistory
-		if err := json.Unmarshal(answer.Body.Bytes(), &history); err != nil {
+		if err := json.Unmarshal([]byte(askOf(t, config, c.who, "/v1/settings/changes")), &history); err != nil {
 			t.Fatal(err)
 		}
 		var got []string
@@ -47,7 +47,46 @@ func TestSettingsChanges(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if answer := ask(t, false, caller{user: "ann"}, http.MethodGet, "/v1/settings/changes"); answer.Code != http.StatusOK || answer.Body.String() != "{\"changes\":[]}\n" {
-		t.Errorf("no history: %d %q", answer.Code, answer.Body)
+	if got := askOf(t, Config{Node: town{}, Log: discard()}, caller{user: "ann"}, "/v1/settings/changes"); got != "{\"changes\":[]}\n" {
+		t.Errorf("no history: %s", got)
 	}
+}
+
+// TestPrices: all see the prices, and only who has signed in why they are old.
+func TestPrices(t *testing.T) {
+	t.Parallel()
+	known := &price.Forecast{
+		Currency: "EUR", PublishedUntil: 7_200_000, StaleReason: "prices.csv:3: no number",
+		Prices: price.Series{Slots: []price.Slot{{Start: 3_600_000, Length: protocol.Hour, Price: -5}, {Start: 7_200_000, Length: protocol.Hour, Price: 6}}},
+	}
+	slots := `"slots":[{"start_ms":3600000,"length_ms":3600000,"price_micro_mwh":-5},{"start_ms":7200000,"length_ms":3600000,"price_micro_mwh":6}]}`
+	for name, c := range map[string]struct {
+		who   caller
+		known *price.Forecast
+		want  string
+	}{
+		"a user":     {caller{user: "ann"}, known, `{"currency":"EUR","published_until_ms":7200000,"stale_reason":"prices.csv:3: no number",` + slots},
+		"a stranger": {caller{public: true}, known, `{"currency":"EUR","published_until_ms":7200000,` + slots},
+		"no prices":  {caller{user: "ann"}, nil, `{"slots":[]}`},
+	} {
+		config := Config{Node: town{}, Log: discard(), Prices: func() *price.Forecast { return c.known }}
+		if got := askOf(t, config, c.who, "/v1/prices"); got != c.want+"\n" {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+	if got := askOf(t, Config{Node: town{}, Log: discard()}, caller{user: "ann"}, "/v1/prices"); got != "{\"slots\":[]}\n" {
+		t.Errorf("a site without prices: %s", got)
+	}
+}
+
+// askOf gets the answer of a peer.
+func askOf(t *testing.T, config Config, who caller, path string) string {
+	t.Helper()
+	ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return who })
+	answer := httptest.NewRecorder()
+	(&server{Config: config}).routes().ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil))
+	if answer.Code != http.StatusOK {
+		t.Errorf("%s: %d", path, answer.Code)
+	}
+	return answer.Body.String()
 }

@@ -75,6 +75,21 @@ type Power struct {
 	Next    *int64           `json:"next_mw,omitempty"`    // the budget from then on; nil: none
 }
 
+// Prices are the prices of electricity at this site by which it quotes, for some time ahead.
+type Prices struct {
+	Currency       string           `json:"currency,omitempty"`           // empty: no prices are known
+	PublishedUntil protocol.Instant `json:"published_until_ms,omitempty"` // later ones are forecast
+	StaleReason    string           `json:"stale_reason,omitempty"`       // why there are no newer ones; empty: these are the newest
+	Slots          []PriceSlot      `json:"slots"`                        // in the order of time
+}
+
+// PriceSlot is a time with one price.
+type PriceSlot struct {
+	Start  protocol.Instant  `json:"start_ms"`
+	Length protocol.Duration `json:"length_ms"`
+	Price  protocol.Micro    `json:"price_micro_mwh"` // per MWh; prices below 0 happen
+}
+
 // Rules are by what jobs are placed at this site.
 type Rules struct {
 	Initiation  string `json:"initiation"`   // of rounds: "sender", "receiver", "symmetric" or "cycle"

@@ -20,6 +20,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/dashboard"
 	"github.com/switchyard-hpc/switchyard/peer/openid"
 	"github.com/switchyard-hpc/switchyard/peer/servercert"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -180,7 +181,7 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 		err := api.Serve(ctx, api.Config{
 			Socket: string(d.cfg.Site.Socket), Node: d.node, Site: d.cfg.Site.Name, Number: d.cfg.Site.Number,
 			Version: d.options.Build.Version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
-			Plugins: d.pluginStatus, Changes: d.settings.changes, Power: d.power, Database: &database{d: d}, ExportRemote: d.cfg.Submit.ExportRemote,
+			Plugins: d.pluginStatus, Changes: d.settings.changes, Prices: d.pricesAhead, Power: d.power, Database: &database{d: d}, ExportRemote: d.cfg.Submit.ExportRemote,
 			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins, Events: d.events,
 			Alarms: d.budget.Alarms, Notes: d.notes, Staging: d.cfg.Staging.MaxBytes.Bytes(), Gossip: d.gossip != nil, Mail: d.cfg.Mail != nil,
 			SlurmCommands: d.queue.SlurmCommands(), MaxArraySize: d.cfg.Limits.MaxArraySize,
@@ -197,6 +198,14 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 		d.failed <- struct{}{} // run sees it too
 	}
 	return nil
+}
+
+// pricesAhead are the prices of electricity that quotes go by; nil: none are known.
+func (d *Daemon) pricesAhead() *price.Forecast {
+	if d.prices == nil {
+		return nil
+	}
+	return d.prices.Last()
 }
 
 // loadTimeout bounds how long the batch system may take to say what its jobs draw.

@@ -29,6 +29,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/servercert"
 	"github.com/switchyard-hpc/switchyard/peer/view"
+	"github.com/switchyard-hpc/switchyard/plugins/price"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -160,6 +161,7 @@ func openDrawn(t testing.TB, node api.Node, config dashboard.Config, change func
 				{Key: "policy.name", From: `"tc"`, To: `"mcmf"`}, {Key: "partner[south].users", From: "{}", To: `{ carol = "guest" }`},
 			}}}
 		},
+		Prices: twoDays,
 		Alarms: func() []string { return []string{"the disk of <the> peer is full"} },
 		Ready:  func() { close(ready) },
 		Network: &api.Network{
@@ -188,6 +190,18 @@ func openDrawn(t testing.TB, node api.Node, config dashboard.Config, change func
 		}
 	})
 	return p
+}
+
+// twoDays are prices from two hours ago on: a day that is published, and a forecast of another.
+func twoDays() *price.Forecast {
+	hour := protocol.Instant(protocol.Hour)
+	first := protocol.InstantOf(time.Now())/hour*hour - 2*hour
+	known := &price.Forecast{Currency: "EUR", PublishedUntil: first + 24*hour}
+	for i := range protocol.Instant(48) {
+		known.Prices.Slots = append(known.Prices.Slots, price.Slot{Start: first + i*hour, Length: protocol.Hour, Price: protocol.Micro(20+(i+17)%24*4) * protocol.Unit})
+	}
+	known.Prices.Slots[0].Price = -protocol.Unit // it is over
+	return known
 }
 
 func (p *pages) newBrowser(t testing.TB, authority string) *http.Client {

@@ -459,3 +459,19 @@ func TestOnlyPendingJobsCountAsPending(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// TestPricesFromNowOn: the page says when electricity is cheapest among the hours that are not over, and which prices are forecast.
+func TestPricesFromNowOn(t *testing.T) {
+	t.Parallel()
+	p := signedIn(t, smallGrid(), accesstokens.Read)
+	_, _, text := p.get(t, "/site")
+	for _, words := range []string{"Electricity is cheapest from ", ", at 20.00 EUR a MWh.", "Prices that are published until ", "forecast", `aria-labelledby="prices-title"`} {
+		if !strings.Contains(text, words) {
+			t.Errorf("the page lacks %q: %s", words, text)
+		}
+	}
+	without := open(t, smallGrid(), func(c *api.Config) { c.Network.Public, c.Prices = true, nil })
+	if status, _, text := without.get(t, "/site"); status != http.StatusOK || strings.Contains(text, "prices-title") {
+		t.Errorf("a site without prices: %d %s", status, text)
+	}
+}

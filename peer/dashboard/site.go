@@ -19,10 +19,11 @@ const shownChanges = 30
 type sitePage struct {
 	Answer   string
 	Lines    [][2]string
-	Plugins  *sheet     // nil: there are none
-	Operated []operated // for operators; nil: the visitor is none
-	Usage    *sheet     // of the last days; nil: the visitor may not see it, or there was none
-	Changes  *sheet     // of settings; nil: the visitor may not see them, or there were none
+	Plugins  *sheet         // nil: there are none
+	Operated []operated     // for operators; nil: the visitor is none
+	Prices   *pricesSection // nil: none are known
+	Usage    *sheet         // of the last days; nil: the visitor may not see it, or there was none
+	Changes  *sheet         // of settings; nil: the visitor may not see them, or there were none
 }
 
 func (d *Dashboard) showSite(r *request) error {
@@ -56,6 +57,9 @@ func (d *Dashboard) showSite(r *request) error {
 		page.Plugins = sheetOf("Plugins", display.Plugins(api.Plugins{Plugins: plugins}))
 	}
 	if err = page.addUsage(r); err != nil {
+		return err
+	}
+	if page.Prices, err = pricesOf(r); err != nil {
 		return err
 	}
 	if page.Changes, err = changesOf(r); err != nil {

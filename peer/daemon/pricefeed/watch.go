@@ -19,8 +19,9 @@ import (
 // Watch asks a feed for the peer, and remembers for monitoring how that went. It needs a
 // source ([Watch.SetSource]) before the first question.
 type Watch struct {
-	seen atomic.Pointer[lastAnswer] // nil: nothing was asked yet
-	news func()                     // is called when the peer has asked; nil: nothing is
+	seen  atomic.Pointer[lastAnswer]     // nil: nothing was asked yet
+	ahead atomic.Pointer[price.Forecast] // the last answer of [Watch.Ahead]; nil: there was none
+	news  func()                         // is called when the peer has asked; nil: nothing is
 
 	mu     sync.Mutex
 	source asked
@@ -77,11 +78,17 @@ func (w *Watch) now() asked {
 // before goes on to serve, forecasts included, and the answer names the trouble.
 func (w *Watch) Ahead(ctx context.Context, query price.Query) (price.Forecast, error) {
 	result, err := w.Ask(ctx, query)
-	if err == nil && w.news != nil {
-		w.news()
+	if err == nil {
+		w.ahead.Store(&result)
+		if w.news != nil {
+			w.news()
+		}
 	}
 	return result, err
 }
+
+// Last is the last answer of [Watch.Ahead], which must not be changed; nil: there was none.
+func (w *Watch) Last() *price.Forecast { return w.ahead.Load() }
 
 // Ask is Ahead for those who act on the answer themselves.
 func (w *Watch) Ask(ctx context.Context, query price.Query) (price.Forecast, error) {

@@ -3,6 +3,7 @@ package pricefeed_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -49,6 +50,9 @@ func TestWatch(t *testing.T) {
 		result, err := w.Ahead(t.Context(), query)
 		if !errors.Is(err, step.want) || (err == nil) == (len(result.Prices.Slots) == 0) {
 			t.Errorf("step %d: %+v, %v", i, result, err)
+		}
+		if last := w.Last(); (last != nil) != step.known || err == nil && !reflect.DeepEqual(*last, result) {
+			t.Errorf("step %d: kept %+v", i, last)
 		}
 		if reported := result.StaleReason != ""; reported != (step.wrong != nil && step.want == nil) {
 			t.Errorf("step %d: trouble %q", i, result.StaleReason)
