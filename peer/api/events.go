@@ -266,7 +266,7 @@ func (t *eventWriter) send(messages ...*sse.Message) error {
 	return nil
 }
 
-// watchSites publishes changes of sites, while anybody follows.
+// watchSites publishes changes of sites, while anybody follows or watches.
 func (s *server) watchSites(ctx context.Context) {
 	tick := time.NewTicker(sitesPause)
 	defer tick.Stop()
@@ -277,7 +277,7 @@ func (s *server) watchSites(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if s.Events.Followers() == 0 {
+		if !s.Events.Watched() {
 			continue
 		}
 		answer, err := s.Node.Ask(ctx, func(asked event.AskID) event.Event { return event.AskSites{Asked: asked} })

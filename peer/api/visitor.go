@@ -13,8 +13,7 @@ import (
 
 // Pages are what people see of the peer in a browser.
 type Pages interface {
-	// Watch keeps what the pages need of the past, and says to followers that something has changed, until ctx ends.
-	// The client sees all jobs; what it says is for the pages only.
+	// Watch keeps what the pages need of the past until ctx ends. The client sees all jobs; what it says is for the pages only.
 	Watch(ctx context.Context, peer *Client)
 	// Show answers a request of a visitor. What it answers to paths below /assets/ is the same for all, and asks the peer nothing.
 	// A visitor signs in at /sign-in and out at /sign-out.

@@ -124,7 +124,7 @@ func (d *Daemon) pages() (api.Pages, error) {
 	if d.cfg.API.Dashboard == config.Off {
 		return nil, nil //nolint:nilnil // as the API has it
 	}
-	return dashboard.New(dashboard.Config{Log: d.log, Studies: string(d.cfg.API.Studies)})
+	return dashboard.New(dashboard.Config{Log: d.log, Events: d.events, Studies: string(d.cfg.API.Studies)})
 }
 
 // certificateClients are the clients that may show a certificate, which TLS is to ask for then.

@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/dashboard"
+	"github.com/switchyard-hpc/switchyard/peer/eventstream"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -70,7 +71,8 @@ func BenchmarkViewers(b *testing.B) {
 	for _, path := range []string{"/", "/jobs"} {
 		b.Run(strings.ReplaceAll("page"+path, "/", "-"), func(b *testing.B) {
 			grid := largeGrid()
-			pages, err := dashboard.New(dashboard.Config{})
+			grid.events = eventstream.New(1, 1, 0)
+			pages, err := dashboard.New(dashboard.Config{Events: grid.events})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/report"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/eventstream"
 	"github.com/switchyard-hpc/switchyard/peer/loadhistory"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
@@ -28,21 +29,22 @@ var assetFiles embed.FS
 // Config is what a dashboard needs. Its fields may be left out.
 type Config struct {
 	Log      *slog.Logger
-	Interval time.Duration // between looks at the peer while somebody follows; 0: [DefaultInterval]
-	Studies  string        // directory with a directory for each study; empty: there are none
+	Events   *eventstream.Stream // what happens, by which pages are brought up to date; nil: only as they age
+	Interval time.Duration       // for which a page stays as it is once it is up to date; 0: [DefaultInterval]
+	Studies  string              // directory with a directory for each study; empty: there are none
 }
 
-// DefaultInterval is how long a page may be behind the peer.
+// DefaultInterval is for how long a page may be behind a peer at which things happen all the time.
 const DefaultInterval = 3 * time.Second
 
 // Dashboard is the pages of a peer. It is an [api.Pages].
 type Dashboard struct {
 	Config
 
-	pages   map[string]*template.Template // by the names of their files
-	assets  map[string]asset              // by their paths
-	mux     *http.ServeMux
-	changes changes
+	pages     map[string]*template.Template // by the names of their files
+	assets    map[string]asset              // by their paths
+	mux       *http.ServeMux
+	followers followers
 
 	reference *reference // of the API
 
@@ -64,8 +66,10 @@ func New(cfg Config) (*Dashboard, error) {
 	if cfg.Interval == 0 {
 		cfg.Interval = DefaultInterval
 	}
-	d := &Dashboard{Config: cfg, pages: map[string]*template.Template{}, assets: map[string]asset{}, mux: http.NewServeMux()}
-	d.changes.init()
+	if cfg.Events == nil {
+		cfg.Events = eventstream.New(0, 1, 0)
+	}
+	d := &Dashboard{Config: cfg, pages: map[string]*template.Template{}, assets: map[string]asset{}, mux: http.NewServeMux(), followers: followers{pages: map[follower]int{}}}
 	if err := d.readAssets(); err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
 	}

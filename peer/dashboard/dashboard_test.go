@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -27,6 +28,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/dashboard"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/eventstream"
 	"github.com/switchyard-hpc/switchyard/peer/servercert"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -45,15 +47,20 @@ type gridOf struct {
 	ended []view.Job
 	facts []event.LogEvent
 
+	events *eventstream.Stream // by which the peer says so; nil: it does not
+
 	mu      sync.Mutex    // over changes
 	changes []event.Event // that were asked for
 }
 
-// change changes what the peer answers.
+// change changes what the peer answers, and has it say that something has happened.
 func (g *gridOf) change(what func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	what()
+	if g.events != nil {
+		g.events.Happened()
+	}
 }
 
 func (g *gridOf) Job(_ context.Context, id protocol.JobID) (view.Job, error) {
@@ -146,7 +153,10 @@ func openDrawn(t testing.TB, node api.Node, config dashboard.Config, change func
 	if p.book, err = accesstokens.Open(filepath.Join(dir, "tokens.json")); err != nil {
 		t.Fatal(err)
 	}
-	config.Interval = time.Millisecond
+	config.Interval = cmp.Or(config.Interval, time.Millisecond)
+	if grid, ok := node.(*gridOf); ok {
+		config.Events = grid.events
+	}
 	drawn, err := dashboard.New(config)
 	if err != nil {
 		t.Fatal(err)
@@ -268,6 +278,7 @@ func (p *pages) do(t testing.TB, method, path string, form url.Values, header ht
 func smallGrid() *gridOf {
 	age, old := protocol.Second, protocol.Hour
 	return &gridOf{
+		events: eventstream.New(1, 1, 0),
 		sites: []view.Site{
 			{Site: "north", Number: 1, Self: true, Link: "self", CPUs: 8, Busy: 6, Queued: 2, Age: &age},
 			{Site: "south", Number: 2, Link: "up", CPUs: 16, Busy: 4, Age: &age},

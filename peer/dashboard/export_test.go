@@ -18,5 +18,5 @@ func (d *Dashboard) AddLoads(at protocol.Instant, sites []view.Site) {
 // Follow counts a page that follows, of a user or, without one, of an address with a port, until end is called.
 func (d *Dashboard) Follow(user, address string) (end func(), err error) {
 	who := followerOf(&request{Request: &http.Request{RemoteAddr: address}, visitor: &api.Visitor{User: user}})
-	return func() { d.changes.end(who) }, d.changes.begin(who)
+	return func() { d.followers.end(who) }, d.followers.begin(who)
 }

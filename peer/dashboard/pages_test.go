@@ -323,35 +323,14 @@ func TestFollowersHearOfChanges(t *testing.T) {
 	t.Parallel()
 	grid := smallGrid()
 	p := signedIn(t, grid, accesstokens.Read)
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.at+"/changes", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := p.browser.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if kind := response.Header.Get("Content-Type"); kind != "text/event-stream" {
-		t.Fatal(kind)
-	}
-	lines := bufio.NewScanner(response.Body)
-	hear := func() {
-		t.Helper()
-		for lines.Scan() {
-			if lines.Text() == "event: changed" {
-				return
-			}
-		}
-		t.Fatal("the stream has ended")
-	}
+	lines, hear := p.hear(t)
 	hear()
 	for range 3 {
 		grid.change(func() { grid.sites[0].Busy++ })
 		hear()
 	}
 	for _, token := range p.book.List("", 0) {
-		if err = p.book.Revoke(token.ID, "", protocol.InstantOf(time.Now())); err != nil {
+		if err := p.book.Revoke(token.ID, "", protocol.InstantOf(time.Now())); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -368,6 +347,44 @@ func TestFollowersHearOfChanges(t *testing.T) {
 	if status, _, text := p.get(t, "/changes"); status != http.StatusUnauthorized || !strings.Contains(text, "Your session has ended") {
 		t.Errorf("following again: %d %s", status, text)
 	}
+}
+
+// hear follows the changes, and waits for one.
+func (p *pages) hear(t *testing.T) (lines *bufio.Scanner, hear func()) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.at+"/changes", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := p.browser.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = response.Body.Close() })
+	if kind := response.Header.Get("Content-Type"); kind != "text/event-stream" {
+		t.Fatal(kind)
+	}
+	lines = bufio.NewScanner(response.Body)
+	return lines, func() {
+		t.Helper()
+		for lines.Scan() {
+			if lines.Text() == "event: changed" {
+				return
+			}
+		}
+		t.Fatal("the stream has ended")
+	}
+}
+
+// TestChangesAreHeardAtOnce: what happens first is not held up by the interval between changes.
+func TestChangesAreHeardAtOnce(t *testing.T) {
+	t.Parallel()
+	grid := smallGrid()
+	p := openDrawn(t, grid, dashboard.Config{Interval: time.Hour}, func(c *api.Config) { c.Network.Public = true })
+	_, hear := p.hear(t)
+	hear()
+	grid.change(func() { grid.sites[0].Busy++ })
+	hear()
 }
 
 func TestActsNeedScopeAndConfirmation(t *testing.T) {

@@ -19,7 +19,8 @@ type Stream struct {
 	most      int      // of bytes
 	followed  bool     // somebody follows, or has
 	followers int
-	waiting   chan struct{} // closed by the next event; nil: no follower waits
+	watchers  int
+	waiting   chan struct{} // closed when something happens next; nil: none waits for it
 }
 
 // New makes a stream that keeps the last events: the given number of them, or fewer if they would have more bytes than given, but at least
@@ -57,6 +58,7 @@ func (s *Stream) Publish(e *Event) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.wake()
 	if !s.followed {
 		return
 	}
@@ -70,10 +72,56 @@ func (s *Stream) Publish(e *Event) {
 	s.ring[s.next%uint64(len(s.ring))] = e
 	s.bytes += size
 	s.next++
+}
+
+// wake closes what is closed when something happens. The caller holds mu.
+func (s *Stream) wake() {
 	if s.waiting != nil {
 		close(s.waiting)
 		s.waiting = nil
 	}
+}
+
+// Happened says that something has happened, of which no event is made while there are no followers.
+func (s *Stream) Happened() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wake()
+}
+
+// Watch counts who wants to know that something has happened ([Stream.Next]), and not what, until the function that it returns is called
+// once: no events are kept for that.
+func (s *Stream) Watch() (end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.watchers--
+	}
+}
+
+// Watched reports whether anybody follows or watches now.
+func (s *Stream) Watched() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.followers+s.watchers > 0
+}
+
+// Next is closed when something happens.
+func (s *Stream) Next() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.wait()
+}
+
+// wait is closed when something happens. The caller holds mu.
+func (s *Stream) wait() chan struct{} {
+	if s.waiting == nil {
+		s.waiting = make(chan struct{})
+	}
+	return s.waiting
 }
 
 // Gap says that events are not kept any more that a follower has not read.
@@ -158,10 +206,7 @@ func (f *Follower) More() <-chan struct{} {
 	s := f.stream
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.waiting == nil {
-		s.waiting = make(chan struct{})
-	}
-	waiting := s.waiting
+	waiting := s.wait()
 	if f.next < s.next || f.gap != nil {
 		waiting = make(chan struct{})
 		close(waiting)

@@ -108,6 +108,46 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
+// Who watches learns that something has happened, whether events are kept of it or not, and has none kept.
+func TestWatching(t *testing.T) {
+	t.Parallel()
+	s := eventstream.New(5, 4, 1<<20)
+	end := s.Watch()
+	if !s.Watched() || s.Followed() || s.Followers() != 0 {
+		t.Error("a watcher is not counted, or as a follower")
+	}
+	for name, happens := range map[string]func(){"an event": func() { s.Publish(site()) }, "something else": s.Happened} {
+		next := s.Next()
+		select {
+		case <-next:
+			t.Errorf("%s: before it", name)
+		default:
+		}
+		happens()
+		<-next
+		select {
+		case <-s.Next():
+			t.Errorf("%s: twice", name)
+		default:
+		}
+	}
+	end()
+	if s.Watched() {
+		t.Error("it is watched by nobody")
+	}
+	f := s.Follow(nil)
+	if events, _, _ := f.Take(9); !s.Watched() || len(events) != 0 {
+		t.Errorf("kept for a watcher: %v", events)
+	}
+	more := f.More()
+	s.Happened()
+	<-more
+	if events, gap, err := f.Take(9); len(events) != 0 || gap != nil || err != nil {
+		t.Errorf("something of which there is no event: %v, %v, %v", events, gap, err)
+	}
+	f.Close()
+}
+
 // TestBytes: however large the events are, those that are kept have no more bytes than that, but for the latest one.
 func TestBytes(t *testing.T) {
 	t.Parallel()

@@ -121,6 +121,9 @@ func (c *changes) take(rows []row.Record, now protocol.Instant) {
 	if c.stream == nil {
 		return
 	}
+	if len(rows) > 0 {
+		defer c.stream.Happened()
+	}
 	for _, record := range rows {
 		if finished, ok := record.Row.(row.Archived); ok {
 			id := finished.View.ID

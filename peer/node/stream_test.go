@@ -174,3 +174,23 @@ func TestChangesArePublished(t *testing.T) {
 		f.Close()
 	}
 }
+
+// TestBatchesWakeWatchers: who watches hears of a batch with rows, although nobody follows, and of none without.
+func TestBatchesWakeWatchers(t *testing.T) {
+	t.Parallel()
+	stream := eventstream.New(1, 1, 0)
+	n := changes{origin: "north", stream: stream}
+	next := stream.Next()
+	n.take(nil, 9)
+	select {
+	case <-next:
+		t.Error("nothing has happened")
+	default:
+	}
+	n.take([]row.Record{{Table: row.GuestTable, Key: row.JobKey(7)}}, 9)
+	select {
+	case <-next:
+	default:
+		t.Error("a row has changed, and nobody hears of it")
+	}
+}

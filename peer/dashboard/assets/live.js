@@ -28,8 +28,8 @@
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   }
 
-  function soon() {
-    due = due || setTimeout(() => { due = 0; refresh(); }, upTo(1000));
+  function soon(within) {
+    due = due || setTimeout(() => { due = 0; refresh(); }, upTo(within));
   }
 
   async function refresh() {
@@ -61,7 +61,7 @@
     if (document.hidden) { source?.close(); source = null; return; }
     if (source) return;
     source = new EventSource("/changes");
-    source.addEventListener("changed", () => { if (!first) soon(); first = false; });
+    source.addEventListener("changed", (event) => { if (!first) soon(Number(event.data)); first = false; });
     source.addEventListener("open", () => { failures = 0; say("Up to date."); });
     source.addEventListener("end", () => { // after a few minutes, or with the session
       source.close();

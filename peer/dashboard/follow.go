@@ -1,0 +1,180 @@
+package dashboard
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+const (
+	maxFollowers          = 200 // pages that follow at a time
+	maxStrangers          = 100 // of these, pages of visitors who have not signed in; the rest is for those who have
+	maxFollowersOfAddress = 8   // of visitors who have not signed in
+	maxFollowersOfUser    = 16
+
+	loadPause  = time.Minute      // between looks at the load of the sites
+	agingPause = 90 * time.Second // after which a page is drawn again although nothing has changed but ages
+	spread     = 5                // milliseconds for each page that follows, within which their browsers ask for them again
+	followTime = 4 * time.Minute
+	askTime    = 30 * time.Second
+)
+
+// followers are the pages that follow.
+type followers struct {
+	mu    sync.Mutex
+	pages map[follower]int // how many each has open; none has 0
+}
+
+// follower is whom pages that follow are counted for: a user, or the address of a visitor who has not signed in.
+type follower struct {
+	user    string // empty: of an address
+	address netip.Prefix
+}
+
+// followerOf is who makes a request. Who has a network of IPv6 has all its addresses.
+func followerOf(r *request) follower {
+	if r.visitor.User != "" {
+		return follower{user: r.visitor.User}
+	}
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return follower{}
+	}
+	address, bits := from.Addr().Unmap().WithZone(""), 32
+	if address.Is6() {
+		bits = 64
+	}
+	prefix, err := address.Prefix(bits)
+	if err != nil {
+		return follower{}
+	}
+	return follower{address: prefix}
+}
+
+// begin counts a page that follows. The error says that there are too many.
+func (f *followers) begin(one follower) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all, strangers := 0, 0
+	for other, pages := range f.pages {
+		if all += pages; other.user == "" {
+			strangers += pages
+		}
+	}
+	why := ""
+	switch own := f.pages[one]; {
+	case one.user != "" && own >= maxFollowersOfUser:
+		why = fmt.Sprintf("You have %d pages open that follow this peer; close some.", own)
+	case one.user == "" && own >= maxFollowersOfAddress:
+		why = fmt.Sprintf("%d pages at your address follow this peer; close some, or sign in.", own)
+	case one.user == "" && strangers >= maxStrangers:
+		why = fmt.Sprintf("%d pages of visitors who have not signed in follow this peer; sign in, or try again later.", strangers)
+	case all >= maxFollowers:
+		why = fmt.Sprintf("%d pages follow this peer; try again later.", all)
+	}
+	if why != "" {
+		return &pageError{http.StatusServiceUnavailable, why}
+	}
+	f.pages[one]++
+	return nil
+}
+
+func (f *followers) end(one follower) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.pages[one]--; f.pages[one] == 0 {
+		delete(f.pages, one)
+	}
+}
+
+// count is how many pages follow.
+func (f *followers) count() (all int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, pages := range f.pages {
+		all += pages
+	}
+	return all
+}
+
+// Watch implements [api.Pages].
+func (d *Dashboard) Watch(ctx context.Context, peer *api.Client) {
+	tick := time.NewTicker(loadPause)
+	defer tick.Stop()
+	for {
+		if err := d.noteLoads(ctx, peer); err != nil && ctx.Err() == nil {
+			d.Log.Debug("loads_unknown", "error", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// noteLoads notes how busy the sites are.
+func (d *Dashboard) noteLoads(ctx context.Context, peer *api.Client) error {
+	ctx, stop := context.WithTimeout(ctx, askTime)
+	defer stop()
+	sites, err := peer.Sites(ctx)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.loads.Add(protocol.InstantOf(time.Now()), sites.Sites)
+	return nil
+}
+
+// follow is a stream of server-sent events: "changed" now, at once when something happens, and once more after an interval, with the
+// milliseconds within which the browser is to ask for the page: what the peer counts may be some seconds old, and something may have happened
+// between the page and the stream. What happens within an interval is one change. The stream ends after a while, and with the session of the visitor, by "end"; browsers then come again.
+func (d *Dashboard) follow(r *request) error {
+	who := followerOf(r)
+	if err := d.followers.begin(who); err != nil {
+		return err
+	}
+	defer d.followers.end(who)
+	defer d.Events.Watch()()
+	r.w.Header().Set("Content-Type", "text/event-stream")
+	ctx, stop := context.WithTimeout(r.Context(), followTime)
+	defer stop()
+	to := http.NewResponseController(r.w)
+	send := func(event string, data any) bool { // false: the visitor has gone
+		_, err := fmt.Fprintf(r.w, "event: %s\ndata: %v\n\n", event, data)
+		return err == nil && to.Flush() == nil
+	}
+	for first, again := true, true; r.visitor.Current() && ctx.Err() == nil; first = false {
+		next := d.Events.Next()
+		if !send("changed", spread*d.followers.count()) {
+			return nil
+		}
+		pause, quiet := time.After(d.Interval), time.After(agingPause)
+		if first {
+			pause = time.After(0)
+		}
+		if again {
+			quiet = time.After(d.Interval)
+		}
+		select {
+		case <-next:
+			again = true
+		case <-quiet:
+			again = false
+		case <-ctx.Done():
+		}
+		select {
+		case <-pause:
+		case <-ctx.Done():
+		}
+	}
+	send("end", "")
+	return nil
+}
