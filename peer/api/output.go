@@ -37,15 +37,14 @@ func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err = t.awaitStart(r.Context()); err != nil {
 		return err
 	}
-	if path := t.path(); path != "" && t.file == nil {
-		return reply(w, http.StatusOK, where{Path: path})
+	var first []byte
+	if !t.atHome() {
+		if first, err = t.chunk(r.Context()); err != nil {
+			return err
+		}
 	}
-	first, err := t.chunk(r.Context())
-	if err != nil {
-		return err
-	}
-	if path := t.path(); path != "" && t.file == nil { // the output has come home meanwhile
-		return reply(w, http.StatusOK, where{Path: path})
+	if t.atHome() { // perhaps since the look for it elsewhere
+		return reply(w, http.StatusOK, where{Path: t.path()})
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Trailer", pathTrailer)
@@ -114,6 +113,9 @@ func (s *server) tail(r *http.Request, who caller) (*tail, error) {
 	}
 	return t, nil
 }
+
+// atHome reports whether the caller finds the output itself.
+func (t *tail) atHome() bool { return t.path() != "" && t.file == nil }
 
 // path is where the caller finds the output itself; empty: it is not there. A job
 // that runs at its origin writes there, and that of others arrives at their end.

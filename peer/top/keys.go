@@ -36,8 +36,9 @@ type reaction struct {
 // How far the wheel and the arrows move.
 const (
 	wheelRows  = 3
-	sideways   = 16 // characters
-	pageMargin = 1  // rows that stay when a page is turned
+	sideways   = 16      // characters
+	furthest   = 1 << 30 // rows: to the first or the last one
+	pageMargin = 1       // rows that stay when a page is turned
 )
 
 // press reacts to a key.
@@ -156,9 +157,9 @@ func (s *screen) moves(key *tcell.EventKey, now time.Time) bool {
 	case tcell.KeyPgDn:
 		s.move(turned, now)
 	case tcell.KeyHome:
-		s.move(-mostJobs*mostEvents, now)
+		s.move(-furthest, now)
 	case tcell.KeyEnd:
-		s.move(mostJobs*mostEvents, now)
+		s.move(furthest, now)
 	case tcell.KeyLeft:
 		s.left = max(0, s.left-sideways)
 	case tcell.KeyRight:
