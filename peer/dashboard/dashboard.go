@@ -30,7 +30,7 @@ var assetFiles embed.FS
 type Config struct {
 	Log      *slog.Logger
 	Events   *eventstream.Stream // what happens, by which pages are brought up to date; nil: only as they age
-	Interval time.Duration       // for which a page stays as it is once it is up to date; 0: [DefaultInterval]
+	Interval time.Duration       // for which a page stays as it is once it is up to date, if ten or more follow; 0: [DefaultInterval]
 	Studies  string              // directory with a directory for each study; empty: there are none
 }
 

@@ -20,6 +20,7 @@ const (
 
 	loadPause  = time.Minute      // between looks at the load of the sites
 	agingPause = 90 * time.Second // after which a page is drawn again although nothing has changed but ages
+	fullPace   = 10               // pages that follow, from which on each stays as it is for the whole interval
 	spread     = 5                // milliseconds for each page that follows, within which their browsers ask for them again
 	followTime = 4 * time.Minute
 	askTime    = 30 * time.Second
@@ -133,9 +134,15 @@ func (d *Dashboard) noteLoads(ctx context.Context, peer *api.Client) error {
 	return nil
 }
 
-// follow is a stream of server-sent events: "changed" now, at once when something happens, and once more after an interval, with the
+// pace is how long a page stays as it is once it is up to date, so that few pages follow closely, and many take no more of the CPU.
+func (d *Dashboard) pace() time.Duration {
+	return d.Interval * time.Duration(min(d.followers.count(), fullPace)) / fullPace
+}
+
+// follow is a stream of server-sent events: "changed" now, at once when something happens, and once more after the interval, with the
 // milliseconds within which the browser is to ask for the page: what the peer counts may be some seconds old, and something may have happened
-// between the page and the stream. What happens within an interval is one change. The stream ends after a while, and with the session of the visitor, by "end"; browsers then come again.
+// between the page and the stream. What happens soon after a change waits, the longer the more pages follow. The stream ends after a while,
+// and with the session of the visitor, by "end"; browsers then come again.
 func (d *Dashboard) follow(r *request) error {
 	who := followerOf(r)
 	if err := d.followers.begin(who); err != nil {
@@ -156,7 +163,7 @@ func (d *Dashboard) follow(r *request) error {
 		if !send("changed", spread*d.followers.count()) {
 			return nil
 		}
-		pause, quiet := time.After(d.Interval), time.After(agingPause)
+		pause, quiet := time.After(d.pace()), time.After(agingPause)
 		if first {
 			pause = time.After(0)
 		}
