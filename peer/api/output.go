@@ -38,12 +38,12 @@ func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) erro
 		return err
 	}
 	var first []byte
-	if !t.atHome() {
+	if !t.atOrigin() {
 		if first, err = t.chunk(r.Context()); err != nil {
 			return err
 		}
 	}
-	if t.atHome() { // perhaps since the look for it elsewhere
+	if t.atOrigin() { // perhaps since the look for it elsewhere
 		return reply(w, http.StatusOK, where{Path: t.path()})
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
@@ -114,8 +114,8 @@ func (s *server) tail(r *http.Request, who caller) (*tail, error) {
 	return t, nil
 }
 
-// atHome reports whether the caller finds the output itself.
-func (t *tail) atHome() bool { return t.path() != "" && t.file == nil }
+// atOrigin reports whether the caller finds the output itself.
+func (t *tail) atOrigin() bool { return t.path() != "" && t.file == nil }
 
 // path is where the caller finds the output itself; empty: it is not there. A job
 // that runs at its origin writes there, and that of others arrives at their end.

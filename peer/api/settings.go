@@ -6,11 +6,27 @@ import (
 	"strings"
 )
 
-// placementTables are the tables of settings by which jobs are placed, for all users to see. Others name accounts, addresses and files.
+// placementTables are the tables of settings by which jobs are placed, for all users to see. The others have names of users and accounts,
+// addresses and files.
 func placementTables() []string {
 	return []string{
-		"policy", "rounds", "moves", "localsched", "power", "tariff", "prices", "exchange_rates", "cost", "waiting_cost", "default_weights", "fairshare",
+		"policy", "policy.tc", "policy.mcmf", "policy.iss", "rounds", "moves", "localsched", "power", "prices", "tariff", "exchange_rates",
+		"cost", "cost.cpu", "cost.cpu.period", "cost.license", "cost.eco", "cost.data", "waiting_cost", "default_weights", "fairshare", "fairshare.weights",
 	}
+}
+
+// ofPlacement reports whether a key, or a whole table, concerns how jobs are placed.
+func ofPlacement(key string) bool {
+	if key == "prices.config" { // a file
+		return false
+	}
+	return slices.ContainsFunc(placementTables(), func(table string) bool {
+		if key == table || strings.HasPrefix(key, table+"[") {
+			return true
+		}
+		name, in := strings.CutPrefix(key, table+".")
+		return in && !strings.Contains(name, ".")
+	})
 }
 
 // settingsChanges answers what has changed in the settings: who manages the peer gets all, others what placing jobs depends on.
@@ -21,23 +37,11 @@ func (s *server) settingsChanges(w http.ResponseWriter, _ *http.Request, who cal
 	}
 	for _, one := range s.Changes() {
 		if !s.manages(who) {
-			one.Changed = changesOfPlacing(one.Changed)
+			one.Changed = slices.DeleteFunc(slices.Clone(one.Changed), func(c Change) bool { return !ofPlacement(c.Key) })
 		}
 		if len(one.Changed) > 0 {
 			history.Changes = append(history.Changes, one)
 		}
 	}
 	return reply(w, http.StatusOK, history)
-}
-
-// changesOfPlacing are those changes that concern how jobs are placed.
-func changesOfPlacing(all []Change) (some []Change) {
-	for _, c := range all {
-		table, _, _ := strings.Cut(c.Key, ".")
-		table, _, _ = strings.Cut(table, "[")
-		if slices.Contains(placementTables(), table) {
-			some = append(some, c)
-		}
-	}
-	return some
 }

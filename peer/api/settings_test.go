@@ -17,18 +17,22 @@ func TestSettingsChanges(t *testing.T) {
 	t.Parallel()
 	config := Config{Node: town{}, Log: discard(), Admins: []string{"ops"}, Changes: func() []SettingsChange {
 		return []SettingsChange{
-			{At: 3, By: "root", Changed: []Change{{Key: "waiting_cost[2].user", To: `"ann"`}, {Key: "partner[x].users", To: "{}"}, {Key: "power", To: "{ 3 keys }"}}},
+			{At: 3, By: "root", Changed: []Change{{Key: "waiting_cost[urgent].price", To: "3"}, {Key: "partner[x].users", To: "{}"}, {Key: "power", To: "{ 3 keys }"}, {Key: "localsched.slurm.conf"}}},
 			{At: 2, Changed: []Change{{Key: "api.admins", To: "[]"}}},
-			{At: 1, By: "SIGHUP", Changed: []Change{{Key: "policy.tc.turnaround_tolerance", From: `"1s"`, To: `"2s"`}, {Key: "limits.users.bob", To: "{}"}}},
+			{At: 1, By: "SIGHUP", Changed: []Change{{Key: "policy.tc.turnaround_tolerance", From: `"1s"`, To: `"2s"`}, {Key: "limits.users.bob", To: "{}"}, {Key: "fairshare.accounts.physics"}, {Key: "prices.config"}, {Key: "prices.area"}}},
 		}
 	}}
+	all := []string{
+		"waiting_cost[urgent].price", "partner[x].users", "power", "localsched.slurm.conf", "api.admins", "policy.tc.turnaround_tolerance", "limits.users.bob",
+		"fairshare.accounts.physics", "prices.config", "prices.area",
+	}
 	for name, c := range map[string]struct {
 		who  caller
 		want []string
 	}{
-		"root":     {caller{user: "root", admin: true}, []string{"waiting_cost[2].user", "partner[x].users", "power", "api.admins", "policy.tc.turnaround_tolerance", "limits.users.bob"}},
-		"an admin": {caller{user: "ops"}, []string{"waiting_cost[2].user", "partner[x].users", "power", "api.admins", "policy.tc.turnaround_tolerance", "limits.users.bob"}},
-		"a user":   {caller{user: "ann"}, []string{"waiting_cost[2].user", "power", "policy.tc.turnaround_tolerance"}},
+		"root":     {caller{user: "root", admin: true}, all},
+		"an admin": {caller{user: "ops"}, all},
+		"a user":   {caller{user: "ann"}, []string{"waiting_cost[urgent].price", "power", "policy.tc.turnaround_tolerance", "prices.area"}},
 	} {
 		var history SettingsHistory
 		if err := json.Unmarshal([]byte(askOf(t, config, c.who, "/v1/settings/changes")), &history); err != nil {

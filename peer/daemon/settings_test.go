@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,22 @@ func TestSettingsHistory(t *testing.T) {
 		t.Errorf("the log is\n%s", log)
 	}
 	expect("a damaged file")
+	if aside, err := os.ReadFile(filepath.Join(site.Dir, "state", "settings.json.bad")); string(aside) != "{" {
+		t.Errorf("set aside is %q, %v", aside, err)
+	}
 	edit("turnaround_tolerance = \"3s\"", "turnaround_tolerance = \"4s\"")
 	run(func(running) {})
 	expect("after it", " policy.tc.turnaround_tolerance: \"3s\" → \"4s\"")
+
+	file := filepath.Join(site.Dir, "state", "settings.json")
+	if err := errors.Join(os.Rename(file, file+".aside"), os.Mkdir(file, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	run(func(running) {})
+	expect("a file that cannot be read")
+	if err := errors.Join(os.Remove(file), os.Rename(file+".aside", file)); err != nil {
+		t.Fatal(err)
+	}
+	run(func(running) {})
+	expect("the file again", " policy.tc.turnaround_tolerance: \"3s\" → \"4s\"")
 }

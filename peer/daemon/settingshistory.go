@@ -27,7 +27,7 @@ const (
 // settingsHistory is what has changed in the settings, at reloads and between runs of the peer, in a file of the state directory. Its
 // methods may be called from any goroutine.
 type settingsHistory struct {
-	path string
+	path string // empty: nothing is noted
 
 	mu   sync.Mutex
 	kept keptSettings
@@ -39,25 +39,29 @@ type keptSettings struct {
 	Changes  []api.SettingsChange `json:"changes"`  // the last one first
 }
 
-// openSettingsHistory reads the file, if there is one. The error says that it cannot be read; a new one then begins with the next change.
+// openSettingsHistory reads the file, if there is one. The error says that it is damaged, and is set aside for a new one, or that it cannot
+// be read; it then stays as it is, and nothing is noted.
 func openSettingsHistory(path string) (*settingsHistory, error) {
 	h := &settingsHistory{path: path}
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, nil
 	}
-	if err == nil {
-		err = json.Unmarshal(data, &h.kept)
-	}
 	if err != nil {
+		return &settingsHistory{}, fmt.Errorf("%w; changes of settings are not noted until a restart that can read it", err)
+	}
+	if err = json.Unmarshal(data, &h.kept); err != nil {
 		h.kept = keptSettings{}
-		return h, fmt.Errorf("%s: %w; earlier changes of settings are not known", path, err)
+		return h, errors.Join(fmt.Errorf("%s: %w; it is now %s.bad, and a new one begins", path, err, path), os.Rename(path, path+".bad"))
 	}
 	return h, nil
 }
 
 // note notes what is otherwise in a configuration that is active now.
 func (h *settingsHistory) note(cfg *config.Config, by string, now time.Time) error {
+	if h.path == "" {
+		return nil
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	first := h.kept.Settings == nil

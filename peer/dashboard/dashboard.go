@@ -45,6 +45,7 @@ type Dashboard struct {
 	assets    map[string]asset              // by their paths
 	mux       *http.ServeMux
 	followers followers
+	studies   studies
 
 	reference *reference // of the API
 
@@ -176,7 +177,7 @@ func (d *Dashboard) routes() {
 	known := map[string]func(*request) error{
 		"GET /{$}": d.showGrid, "GET /changes": d.follow, "GET /jobs": d.showJobs, "GET /jobs/{job}": d.showJob, "GET /schedule": d.showSchedule, "GET /site": d.showSite,
 		"GET /quotes": d.showQuotes, "GET /applications": d.showApplications, "GET /reference": d.showReference,
-		"GET /studies": d.showStudies, "GET /studies/{study}/{$}": d.showStudy, "GET /studies/{study}/{file}": d.showStudy,
+		"GET /studies": d.showStudies, "GET /studies/{study}/{$}": d.showStudy,
 		"GET /jobs/{job}/{act}": d.confirmAct, "POST /jobs/{job}/{act}": d.doAct,
 		"GET /sites/{site}/drain": d.confirmDrain, "POST /sites/{site}/drain": d.drain, "GET /sites/{site}/resume": d.confirmResume, "POST /sites/{site}/resume": d.resume,
 		"GET /reload": d.confirmReload, "POST /reload": d.reload,

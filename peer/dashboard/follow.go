@@ -21,6 +21,7 @@ const (
 	loadPause  = time.Minute      // between looks at the load of the sites
 	agingPause = 90 * time.Second // after which a page is drawn again although nothing has changed but ages
 	fullPace   = 10               // pages that follow, from which on each stays as it is for the whole interval
+	leastPace  = 3                // of these tenths: what a page loads counts as requests of its user
 	spread     = 5                // milliseconds for each page that follows, within which their browsers ask for them again
 	followTime = 4 * time.Minute
 	askTime    = 30 * time.Second
@@ -136,7 +137,7 @@ func (d *Dashboard) noteLoads(ctx context.Context, peer *api.Client) error {
 
 // pace is how long a page stays as it is once it is up to date, so that few pages follow closely, and many take no more of the CPU.
 func (d *Dashboard) pace() time.Duration {
-	return d.Interval * time.Duration(min(d.followers.count(), fullPace)) / fullPace
+	return d.Interval * time.Duration(min(max(d.followers.count(), leastPace), fullPace)) / fullPace
 }
 
 // follow is a stream of server-sent events: "changed" now, at once when something happens, and once more after the interval, with the

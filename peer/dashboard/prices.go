@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
@@ -35,16 +36,28 @@ func pricesOf(r *request) (*pricesSection, error) {
 	section := &pricesSection{
 		Answer: fmt.Sprintf("Electricity is cheapest from %s on, at %s a MWh.", console.Clock(max(cheapest.Start, now)), console.Amount(cheapest.Price, prices.Currency)),
 	}
-	section.Caption = "Prices that are published until " + console.Clock(prices.PublishedUntil) + ", and forecast after that. Quotes go by these."
-	if prices.PublishedUntil <= now {
-		section.Caption = "All of these prices are forecast. Quotes go by these."
-	}
+	section.Caption = captionOf(left, prices)
 	drawn, err := priceCurves(left, prices, now).Figure()
 	if err != nil {
 		return nil, err
 	}
 	section.Figure = drawn.HTML()
 	return section, nil
+}
+
+// captionOf says which of the prices are forecast, and why there are no newer ones.
+func captionOf(left []api.PriceSlot, prices api.Prices) string {
+	caption := "All of these prices are published."
+	switch {
+	case left[0].Start >= prices.PublishedUntil:
+		caption = "All of these prices are forecast."
+	case left[len(left)-1].Start >= prices.PublishedUntil:
+		caption = "Prices that are published until " + console.Clock(prices.PublishedUntil) + ", and forecast after that."
+	}
+	if caption += " Quotes go by these."; prices.StaleReason != "" {
+		caption += " They are old: " + strings.ReplaceAll(prices.StaleReason, "\n", "; ") + "."
+	}
+	return caption
 }
 
 // priceCurves are the prices from now on: those that are published, and those that are forecast.

@@ -6,14 +6,13 @@ import (
 	"html"
 	"io"
 	"io/fs"
-	"mime"
 	"net/http"
 	"net/url"
 	"os"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -22,15 +21,9 @@ import (
 const (
 	studyPage     = "index.html"
 	maxStudies    = 500
-	studyHeadSize = 64 << 10 // bytes of a page in which its title is, behind its style sheet
+	studyHeadSize = 8 << 10 // bytes of a page in which its title is
+	studiesKept   = 10 * time.Second
 )
-
-// studyKinds are the kinds of files of a study that are shown, by their extensions.
-func studyKinds() map[string]string {
-	return map[string]string{
-		".html": "text/html", ".svg": "image/svg+xml", ".csv": "text/csv", ".json": "application/json", ".toml": "text/plain", ".txt": "text/plain",
-	}
-}
 
 // study is a directory with a page about simulations.
 type study struct {
@@ -52,16 +45,35 @@ func (d *Dashboard) showStudies(r *request) error {
 	if d.Studies == "" {
 		return notFound("There are no studies at this site.")
 	}
-	all, err := studiesIn(d.Studies)
+	all, err := d.studies.in(d.Studies)
 	if err != nil {
-		d.Log.Warn("studies_unreadable", "error", err)
-		return &pageError{http.StatusServiceUnavailable, "The directory of the studies cannot be read; the log of the peer says why."}
+		d.Log.Debug("studies_unreadable", "error", err)
+		return &pageError{http.StatusServiceUnavailable, "The directory of the studies cannot be read."}
 	}
 	page := studiesPage{Answer: "There are no studies yet.", List: all}
 	if len(all) > 0 {
 		page.Answer = fmt.Sprintf("The latest is “%s”.", all[0].Title)
 	}
 	return d.show(r, http.StatusOK, "studies", frame{Title: "Studies", Path: "/studies", Body: page})
+}
+
+// studies is the list of the studies, which is made at most every [studiesKept], whoever asks.
+type studies struct {
+	mu    sync.Mutex
+	until time.Time
+	all   []study
+	err   error
+}
+
+// in are the studies in a directory, the latest first.
+func (s *studies) in(dir string) ([]study, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := time.Now(); !now.Before(s.until) {
+		s.all, s.err = studiesIn(dir)
+		s.until = now.Add(studiesKept)
+	}
+	return s.all, s.err
 }
 
 // studiesIn are the studies in a directory, the latest first. Directories whose page cannot be read are none.
@@ -86,7 +98,7 @@ func studiesIn(dir string) (all []study, err error) {
 
 // studyOf reads the title of a study; false: the directory has none.
 func studyOf(root *os.Root, name string) (study, bool) {
-	file, info, err := openStudyFile(root, path.Join(name, studyPage))
+	file, written, err := openStudy(root, name)
 	if err != nil {
 		return study{}, false
 	}
@@ -95,52 +107,52 @@ func studyOf(root *os.Root, name string) (study, bool) {
 	if err != nil {
 		return study{}, false
 	}
-	one := study{Name: name, Title: name, Of: protocol.InstantOf(info.ModTime())}
-	if found := regexp.MustCompile(`<title>([^<]+)</title>`).FindSubmatch(head); found != nil {
-		one.Title = strings.TrimSpace(html.UnescapeString(string(found[1])))
+	one := study{Name: name, Title: name, Of: protocol.InstantOf(written)}
+	_, behind, _ := strings.Cut(string(head), "<title>")
+	if title, _, ends := strings.Cut(behind, "</title>"); ends {
+		one.Title = strings.TrimSpace(html.UnescapeString(title))
 	}
 	return one, true
 }
 
-// openStudyFile opens a regular file below a directory. Links do not lead out of it.
-func openStudyFile(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+// openStudy opens the page of a study, and says when it was written. Links do not lead out of the directory.
+func openStudy(root *os.Root, name string) (file *os.File, written time.Time, err error) {
+	if strings.HasPrefix(name, ".") || strings.Contains(name, "/") {
+		return nil, written, fs.ErrNotExist
+	}
+	name = path.Join(name, studyPage)
 	info, err := root.Stat(name)
 	if err == nil && !info.Mode().IsRegular() {
 		err = fs.ErrNotExist
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, written, err
 	}
-	file, err := root.Open(name)
-	return file, info, err
+	file, err = root.Open(name)
+	return file, info.ModTime(), err
 }
 
-// showStudy answers with a file of a study: its page, or one that the page links to. Browsers run no script in it, whatever it is.
+// showStudy answers with the page of a study, which needs no other file. Browsers run no script in it, whatever it is.
 func (d *Dashboard) showStudy(r *request) error {
-	name := path.Join(r.PathValue("study"), r.PathValue("file"))
-	if r.PathValue("file") == "" {
-		name = path.Join(name, studyPage)
-	}
-	kind := studyKinds()[path.Ext(name)]
-	if d.Studies == "" || kind == "" || !fs.ValidPath(name) {
-		return notFound("There is no page %s.", r.URL.Path)
+	unknown := notFound("There is no page %s.", r.URL.Path)
+	if d.Studies == "" {
+		return unknown
 	}
 	root, err := os.OpenRoot(d.Studies)
 	if err != nil {
-		d.Log.Warn("studies_unreadable", "error", err)
-		return notFound("There is no page %s.", r.URL.Path)
+		d.Log.Debug("studies_unreadable", "error", err)
+		return unknown
 	}
 	defer func() { _ = root.Close() }()
-	file, info, err := openStudyFile(root, name)
+	file, written, err := openStudy(root, r.PathValue("study"))
 	if err != nil {
 		d.Log.Debug("study_unreadable", "error", err)
-		return notFound("There is no page %s.", r.URL.Path)
+		return unknown
 	}
 	defer func() { _ = file.Close() }()
 	header := r.w.Header()
-	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; sandbox; base-uri 'none'; frame-ancestors 'none'")
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Content-Type", mime.FormatMediaType(kind, map[string]string{"charset": "utf-8"}))
-	http.ServeContent(r.w, r.Request, "", info.ModTime().Truncate(time.Second), file)
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox; base-uri 'none'; frame-ancestors 'none'")
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	http.ServeContent(r.w, r.Request, "", written.Truncate(time.Second), file)
 	return nil
 }

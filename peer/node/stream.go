@@ -226,6 +226,9 @@ func (c *changes) publish(change *eventstream.JobChange) {
 
 // log publishes log events.
 func (c *changes) log(entries []event.LogEvent) {
+	if c.stream != nil && len(entries) > 0 {
+		c.stream.Happened()
+	}
 	if !c.stream.Followed() {
 		return
 	}

@@ -175,22 +175,29 @@ func TestChangesArePublished(t *testing.T) {
 	}
 }
 
-// TestBatchesWakeWatchers: who watches hears of a batch with rows, although nobody follows, and of none without.
+// TestBatchesWakeWatchers: who watches hears of a batch with rows or log events, although there are no followers, and of none without.
 func TestBatchesWakeWatchers(t *testing.T) {
 	t.Parallel()
 	stream := eventstream.New(1, 1, 0)
 	n := changes{origin: "north", stream: stream}
-	next := stream.Next()
-	n.take(nil, 9)
-	select {
-	case <-next:
-		t.Error("nothing has happened")
-	default:
-	}
-	n.take([]row.Record{{Table: row.GuestTable, Key: row.JobKey(7)}}, 9)
-	select {
-	case <-next:
-	default:
-		t.Error("a row has changed, and nobody hears of it")
+	for name, c := range map[string]struct {
+		rows []row.Record
+		log  []event.LogEvent
+	}{
+		"nothing":     {},
+		"a row":       {rows: []row.Record{{Table: row.GuestTable, Key: row.JobKey(7)}}},
+		"a log event": {log: []event.LogEvent{{Kind: event.LogJobUpdated, Job: 7}}},
+	} {
+		next, woken := stream.Next(), false
+		n.take(c.rows, 9)
+		n.log(c.log)
+		select {
+		case <-next:
+			woken = true
+		default:
+		}
+		if woken != (len(c.rows)+len(c.log) > 0) {
+			t.Errorf("%s: woken %t", name, woken)
+		}
 	}
 }

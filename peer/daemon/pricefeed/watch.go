@@ -20,7 +20,7 @@ import (
 // source ([Watch.SetSource]) before the first question.
 type Watch struct {
 	seen  atomic.Pointer[lastAnswer]     // nil: nothing was asked yet
-	ahead atomic.Pointer[price.Forecast] // the last answer of [Watch.Ahead]; nil: there was none
+	ahead atomic.Pointer[price.Forecast] // nil: there was none; see [Watch.Last]
 	news  func()                         // is called when the peer has asked; nil: nothing is
 
 	mu     sync.Mutex
@@ -78,16 +78,23 @@ func (w *Watch) now() asked {
 // before goes on to serve, forecasts included, and the answer names the trouble.
 func (w *Watch) Ahead(ctx context.Context, query price.Query) (price.Forecast, error) {
 	result, err := w.Ask(ctx, query)
-	if err == nil {
-		w.ahead.Store(&result)
-		if w.news != nil {
-			w.news()
+	if err != nil {
+		if last := w.Last(); last != nil {
+			old := *last
+			old.StaleReason = err.Error()
+			w.ahead.Store(&old)
 		}
+		return result, err
 	}
-	return result, err
+	w.ahead.Store(&result)
+	if w.news != nil {
+		w.news()
+	}
+	return result, nil
 }
 
-// Last is the last answer of [Watch.Ahead], which must not be changed; nil: there was none.
+// Last is the last answer of [Watch.Ahead], with the error of a later question as why it is old. It must not be changed; nil: there was
+// none.
 func (w *Watch) Last() *price.Forecast { return w.ahead.Load() }
 
 // Ask is Ahead for those who act on the answer themselves.

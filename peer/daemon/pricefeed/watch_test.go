@@ -51,7 +51,7 @@ func TestWatch(t *testing.T) {
 		if !errors.Is(err, step.want) || (err == nil) == (len(result.Prices.Slots) == 0) {
 			t.Errorf("step %d: %+v, %v", i, result, err)
 		}
-		if last := w.Last(); (last != nil) != step.known || err == nil && !reflect.DeepEqual(*last, result) {
+		if last := w.Last(); (last != nil) != step.known || err == nil && !reflect.DeepEqual(*last, result) || err != nil && last != nil && last.StaleReason != err.Error() {
 			t.Errorf("step %d: kept %+v", i, last)
 		}
 		if reported := result.StaleReason != ""; reported != (step.wrong != nil && step.want == nil) {
