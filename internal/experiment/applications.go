@@ -231,11 +231,11 @@ func (a *Application) options() (options []batchscript.Setting) {
 	add("objective", a.Objective)
 	add("max-cost", a.MaxCost)
 	add("max-time", a.MaxTime)
-	add("waiting", a.WaitingCost)
+	add("waiting-cost", a.WaitingCost)
 	for _, weight := range []struct {
 		long string
 		of   *config.Factor
-	}{{"alpha", a.ComputeWeight}, {"beta", a.WaitWeight}, {"gamma", a.EnergyWeight}, {"delta", a.DataWeight}} {
+	}{{"compute-weight", a.ComputeWeight}, {"wait-weight", a.WaitWeight}, {"energy-weight", a.EnergyWeight}, {"data-weight", a.DataWeight}} {
 		if weight.of != nil {
 			add(weight.long, weight.of.TOML())
 		}

@@ -212,6 +212,17 @@ func TestLandingsSurviveAllChanges(t *testing.T) {
 	}
 }
 
+// TestApplicationsHaveWeights of their own, and a curve: the simulator submits an application with them.
+func TestApplicationsHaveWeights(t *testing.T) {
+	t.Parallel()
+	const prefix = "application.shared."
+	plan := set(t, park(t),
+		experiment.Setting{Key: prefix + "compute_weight", Value: "1.5"}, experiment.Setting{Key: prefix + "wait_weight", Value: "0.5"},
+		experiment.Setting{Key: prefix + "energy_weight", Value: "2"}, experiment.Setting{Key: prefix + "data_weight", Value: "1"},
+		experiment.Setting{Key: prefix + "waiting_cost", Value: "engineer"})
+	landed(t, plan, 1, "with weights")
+}
+
 // TestSettingsByPath change a copy alone, and are checked as a file is.
 func TestSettingsByPath(t *testing.T) {
 	t.Parallel()
