@@ -66,7 +66,7 @@ func New(ctx context.Context, cfg Config) (*Grid, error) {
 		return nil, fmt.Errorf("write the gossip keyring: %w", err)
 	}
 	grid := &Grid{Dir: cfg.Dir}
-	addresses, err := freePorts(2 * len(cfg.Sites))
+	addresses, err := FreePorts(2 * len(cfg.Sites))
 	if err != nil {
 		return nil, err
 	}

@@ -21,9 +21,9 @@ var given struct { //nolint:gochecknoglobals // ports are the process's
 	ports map[int]bool
 }
 
-// freePorts finds n addresses on loopback that are free for TCP and UDP now, each for one caller
+// FreePorts finds n addresses on loopback that are free for TCP and UDP now, each for one caller
 // only.
-func freePorts(n int) (addresses []string, err error) {
+func FreePorts(n int) (addresses []string, err error) {
 	given.Lock()
 	defer given.Unlock()
 	if given.ports == nil {
