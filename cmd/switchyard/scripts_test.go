@@ -35,6 +35,9 @@ var places = []string{plainSlurm, "north", "south"}
 
 const plainSlurm = "sbatch"
 
+// lastScripts run when all others have: one wants nodes for itself, and for one Slurm must have been up for a while.
+var lastScripts = []string{"exclusive.sh", "scancel.sh"}
+
 // scriptBed is two sites with Slurm, of which one also takes what users submit to Slurm itself.
 type scriptBed struct {
 	*grid
@@ -62,11 +65,14 @@ func TestScripts(t *testing.T) {
 	defer operator.Wait()
 	defer stop()
 	rows := make([]scriptRow, len(files))
-	for _, alone := range []bool{false, true} { // at last those that want nodes for themselves
+	for _, last := range []bool{false, true} {
+		if last {
+			bed.awaitUptime(t)
+		}
 		var runs sync.WaitGroup
 		free := make(chan struct{}, 8) // more at once are no faster
 		for i, file := range files {
-			if alone != (file.Name() == "exclusive.sh") {
+			if last != slices.Contains(lastScripts, file.Name()) {
 				continue
 			}
 			rows[i] = scriptRow{name: file.Name(), about: aboutScript(t, file.Name()), outcomes: make([]scriptOutcome, len(places))}
@@ -200,6 +206,26 @@ func (b *scriptBed) stop(t *testing.T, cluster string) {
 				t.Fatalf("process %d of %s does not die", pid, file)
 			}
 		}
+	}
+}
+
+// awaitUptime waits until the controllers have been up for longer than the minute after their start in which a job that is cancelled
+// in Slurm may be one that Slurm itself has cancelled, which the peer then says.
+func (b *scriptBed) awaitUptime(t *testing.T) {
+	t.Helper()
+	const layout = "2006-01-02T15:04:05"
+	booted := regexp.MustCompile(`(?m)^BOOT_TIME\s*= (\S+)$`)
+	for _, cluster := range []string{"siteA", "siteB"} {
+		out, err := b.slurm.run(t.Context(), cluster, "scontrol", "show", "config")
+		found := booted.FindStringSubmatch(out)
+		if err != nil || found == nil {
+			t.Fatalf("%s does not say since when it is up: %v\n%s", cluster, err, out)
+		}
+		since, err := time.ParseInLocation(layout, found[1], time.Local)
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Until(since.Add(time.Minute + 2*time.Second))) // both have seconds
 	}
 }
 
