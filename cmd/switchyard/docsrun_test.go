@@ -277,7 +277,11 @@ func (w walk) run(t *testing.T, statements []statement) {
 	}
 	env := []string{"REPOSITORY=" + repository(t), "ACCOUNT=" + account.Name}
 	if w.grid != nil {
-		site := startGrid(t, w.grid...).Sites[0]
+		g := makeGridFrom(t, testbed.Config{Binary: ownBinary(t), Sites: w.grid, QuoteTimeout: quoteTimeout, OnStop: "end"})
+		if err := g.Start(patience(t)); err != nil {
+			t.Fatal(err)
+		}
+		site := g.Sites[0]
 		env = append(env, "SWITCHYARD_SOCKET="+site.Socket, "CONFIG="+site.Config, "CA="+filepath.Join(site.Dir, "state", "api", "ca.pem"))
 		if strings.Contains(w.grid[0].More, "[api]") {
 			env = append(env, "API="+apiAddress(t, site))
