@@ -161,6 +161,8 @@ type Spec struct {
 	StageOut  bool       `json:"stage_out,omitempty"`      // files of its working directory come back from there
 	InPlace   bool       `json:"in_place,omitempty"`       // it runs in its own working directory, which its site and its origin share: nothing travels
 
+	Traceparent Traceparent `json:"traceparent,omitempty"` // below which its spans are; empty: they begin a trace
+
 	Nice     int64 `json:"nice,omitempty"`     // what is taken off its priority; below 0 only of jobs that an administrator favors
 	Restarts int   `json:"restarts,omitempty"` // how often its origin has heard of it that it ran, and had it run again
 
@@ -207,11 +209,11 @@ func (s *Spec) Described() Spec {
 	return d
 }
 
-// Asked is the job as sites are asked for quotes of it: without what its user has written for people, and
-// without its image, which only says whether a site is asked at all, and what it went through.
+// Asked is the job as sites are asked for quotes of it: without what its user has written for people,
+// without its image, which only says whether a site is asked at all, and without what it went through and its trace.
 func (s *Spec) Asked() Spec {
 	a := *s
-	a.Name, a.Comment, a.Container, a.Restarts = "", "", "", 0
+	a.Name, a.Comment, a.Container, a.Restarts, a.Traceparent = "", "", "", 0, ""
 	return a
 }
 
@@ -268,6 +270,7 @@ func (s *Spec) Check() error {
 		CheckComment(s.Comment),
 		CheckNice(s.Nice),
 		CheckContainer(s.Container),
+		s.Traceparent.Check(),
 	)
 }
 

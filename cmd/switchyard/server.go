@@ -12,6 +12,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // serverVariables say where a peer over TCP is, if no option does.
@@ -103,7 +104,7 @@ func (a *app) caller(ctx context.Context) (string, error) {
 }
 
 // remoteOrigin is where a job comes from that is submitted over TCP: the site's user, and of this machine nothing but
-// the variables that stand for options.
+// the variables that stand for options, and that of its trace.
 func (a *app) remoteOrigin(ctx context.Context, host string) (batchscript.Origin, error) {
 	user, err := a.caller(ctx)
 	if err != nil {
@@ -111,7 +112,7 @@ func (a *app) remoteOrigin(ctx context.Context, host string) (batchscript.Origin
 	}
 	env := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		option := strings.HasPrefix(name, "SBATCH_") || strings.HasPrefix(name, "SWITCHYARD_")
+		option := strings.HasPrefix(name, "SBATCH_") || strings.HasPrefix(name, "SWITCHYARD_") || name == protocol.TraceparentVariable
 		return !option || slices.Contains([]string{serverVariable, tokenFileVariable, serverCAVariable, certVariable, keyVariable, "SWITCHYARD_SOCKET"}, name)
 	})
 	return batchscript.Origin{User: user, Host: host, Env: env, Bare: true, Now: a.now()}, nil

@@ -316,7 +316,7 @@ func libraries() []Library {
 func clean() Clean {
 	return Clean{
 		Std: []string{
-			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "embed", "encoding/base64", "encoding/binary", "encoding/json", "encoding/xml", "errors",
+			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "embed", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/json", "encoding/xml", "errors",
 			"fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits", "math/rand/v2", "path", "slices", "sort",
 			"strconv", "strings", "time", "unicode", "unicode/utf8",
 		},

@@ -90,6 +90,7 @@ func TestEveryFieldHasAnOption(t *testing.T) {
 	))
 	signaled, _ := read(t, script("#SWITCHYARD --signal=RB:USR1@9")) // not in a container
 	job.Payload.LimitSignal = signaled.Payload.LimitSignal
+	job.Spec.Traceparent = "of the environment" // as TestTraceparentOfTheEnvironment checks
 	if unset := protocoltest.Unset(job.Spec); !slices.Equal(unset, protocoltest.Unset(described())) {
 		t.Errorf("no option sets %q", unset)
 	}

@@ -87,6 +87,7 @@ func (p plan) batch(from Origin, r *report) Batch {
 	b := Batch{Name: p.name}
 	p.distinct(r)
 	p.checkStarts(r)
+	parent := traceparent(from.Env, r)
 	weighed := slices.ContainsFunc(p.drafts, func(d draft) bool { _, ok := d.options.weighing.weights(); return ok })
 	for i := range p.drafts {
 		d := &p.drafts[i]
@@ -95,6 +96,7 @@ func (p plan) batch(from Origin, r *report) Batch {
 			continue // it may say what the conclusions would be drawn from
 		}
 		job := d.options.job(d.script, from, r)
+		job.Spec.Traceparent = parent
 		if d.component != "" {
 			job.Component.Name = d.component
 			job.Payload.Env = withComponent(job.Payload.Env, d.component)

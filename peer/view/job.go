@@ -84,6 +84,8 @@ type Job struct { //nolint:recvcheck // a reply is a value
 	Conditions  protocol.Conditions `json:"conditions,omitzero"`
 	Change      *protocol.Change    `json:"change,omitempty"` // of it once it is back in the grid queue; nil: none
 
+	Traceparent protocol.Traceparent `json:"traceparent,omitempty"` // of its user's, below which its spans are; empty: they begin a trace
+
 	Element *protocol.Element `json:"element,omitempty"` // that it is of an array; nil: it is on its own
 	Array   *Array            `json:"array,omitempty"`   // nil: the view is of one job
 
@@ -111,6 +113,7 @@ func Described(s protocol.Spec) Job {
 		WallTime: s.WallTime, MinTime: s.MinTime, Sites: s.Sites, Requeue: s.Requeue, Restarts: s.Restarts, Submitted: s.Submitted,
 		Power: s.Power, Data: s.Data, Comment: s.Comment, Container: s.Container, StageIn: s.StageIn, StageOut: s.StageOut, InPlace: s.InPlace,
 		Resources: s.Resources, Features: s.Features, Exclusive: s.Exclusive, Association: s.Association, Nice: s.Nice,
+		Traceparent: s.Traceparent,
 	}
 }
 

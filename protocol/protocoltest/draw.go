@@ -135,7 +135,10 @@ func Spec(t *rapid.T, job protocol.JobID) protocol.Spec {
 		Association:      Association(t),
 		PredictedRunTime: Span(t), Intensity: share(t), Computing: share(t), MeasuredPower: Power(t),
 		Container: rapid.SampledFrom([]string{"", "/images/a.sif", "docker://debian:12"}).Draw(t, "container"),
-		StageIn:   Amount(t), StageOut: rapid.Bool().Draw(t, "stage out"), Restarts: Count(t), Nice: rapid.Int64Range(-protocol.MaxNice, protocol.MaxNice).Draw(t, "nice"),
+		Traceparent: rapid.SampledFrom([]protocol.Traceparent{
+			"", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+		}).Draw(t, "traceparent"),
+		StageIn: Amount(t), StageOut: rapid.Bool().Draw(t, "stage out"), Restarts: Count(t), Nice: rapid.Int64Range(-protocol.MaxNice, protocol.MaxNice).Draw(t, "nice"),
 	}
 	if rapid.Bool().Draw(t, "in place") {
 		spec.StayInPlace()

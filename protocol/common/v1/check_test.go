@@ -65,6 +65,7 @@ func TestCheckSpec(t *testing.T) {
 		"qos: is not UTF-8":                            func(s s) { s.QOS = "\xff" },
 		"comment: has 4097":                            func(s s) { s.Comment = long },
 		"comment: is not UTF-8":                        func(s s) { s.Comment = "\xff" },
+		"traceparent: ":                                func(s s) { s.Traceparent = "01-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" },
 		"predicted_run_time_ms: -1":                    func(s s) { s.PredictedRunTime = -1 },
 		"intensity_ppm: 1000001 is outside 0 to 10000": func(s s) { s.Intensity = protocol.PPM + 1 },
 		"intensity_ppm: -1":                            func(s s) { s.Intensity = -1 },

@@ -685,7 +685,10 @@ type Spec struct {
 	Account string `protobuf:"bytes,40,opt,name=account,proto3" json:"account,omitempty"`
 	// Optional. Partition in which it is to run, as its user names it, of at most 64 bytes, or
 	// several with commas between, of at most 512 bytes; empty: any.
-	Partition     string `protobuf:"bytes,41,opt,name=partition,proto3" json:"partition,omitempty"`
+	Partition string `protobuf:"bytes,41,opt,name=partition,proto3" json:"partition,omitempty"`
+	// Optional. The span of its user's below which its spans are, as a W3C traceparent of version 00 with flags
+	// 00 to 03; empty: they begin a trace.
+	Traceparent   string `protobuf:"bytes,42,opt,name=traceparent,proto3" json:"traceparent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -884,6 +887,13 @@ func (x *Spec) GetAccount() string {
 func (x *Spec) GetPartition() string {
 	if x != nil {
 		return x.Partition
+	}
+	return ""
+}
+
+func (x *Spec) GetTraceparent() string {
+	if x != nil {
+		return x.Traceparent
 	}
 	return ""
 }
@@ -2401,7 +2411,7 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\x03R\x05count\x12+\n" +
-	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\xea\x05\n" +
+	"\x03per\x18\x04 \x01(\x0e2\x19.switchyard.common.v1.PerR\x03per\"\x8c\x06\n" +
 	"\x04Spec\x127\n" +
 	"\arequest\x18\x01 \x01(\v2\x1d.switchyard.common.v1.RequestR\arequest\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -2428,7 +2438,8 @@ const file_protocol_common_v1_common_proto_rawDesc = "" +
 	"\brestarts\x18! \x01(\x03R\brestarts\x12\x12\n" +
 	"\x04nice\x18\" \x01(\x03R\x04nice\x12\x18\n" +
 	"\aaccount\x18( \x01(\tR\aaccount\x12\x1c\n" +
-	"\tpartition\x18) \x01(\tR\tpartitionJ\x04\b\v\x10\f\"W\n" +
+	"\tpartition\x18) \x01(\tR\tpartition\x12 \n" +
+	"\vtraceparent\x18* \x01(\tR\vtraceparentJ\x04\b\v\x10\f\"W\n" +
 	"\vAssociation\x12\x18\n" +
 	"\aaccount\x18\x01 \x01(\tR\aaccount\x12\x1c\n" +
 	"\tpartition\x18\x02 \x01(\tR\tpartition\x12\x10\n" +

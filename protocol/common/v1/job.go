@@ -105,6 +105,7 @@ func EncodeSpec(s protocol.Spec) *Spec {
 		PredictedRunTimeMs: wire.EncodeSpan(s.PredictedRunTime), IntensityPpm: int64(s.Intensity), ComputingPpm: int64(s.Computing),
 		MeasuredPowerPpm: int64(s.MeasuredPower), Comment: s.Comment, Container: s.Container,
 		StageInBytes: s.StageIn, StageOut: s.StageOut, InPlace: s.InPlace, Restarts: int64(s.Restarts), Nice: s.Nice,
+		Traceparent: string(s.Traceparent),
 	}
 }
 
@@ -119,6 +120,7 @@ func DecodeSpec(m *Spec) protocol.Spec {
 		PredictedRunTime: wire.DecodeSpan(m.GetPredictedRunTimeMs()), Intensity: wire.Narrow(m.GetIntensityPpm()), Computing: wire.Narrow(m.GetComputingPpm()),
 		MeasuredPower: wire.Narrow(m.GetMeasuredPowerPpm()), Comment: m.GetComment(), Container: m.GetContainer(),
 		StageIn: m.GetStageInBytes(), StageOut: m.GetStageOut(), InPlace: m.GetInPlace(), Restarts: wire.Narrow(m.GetRestarts()), Nice: m.GetNice(),
+		Traceparent: protocol.Traceparent(m.GetTraceparent()),
 	}
 }
 
@@ -146,6 +148,7 @@ func CheckSpec(s protocol.Spec) error {
 		checkInPlace(&s),
 		wire.Count("restarts", s.Restarts),
 		protocol.CheckNice(s.Nice),
+		s.Traceparent.Check(),
 	)
 }
 
