@@ -264,9 +264,10 @@ func (p *Peer) logRound(r *round, i int, silent []string, kind event.LogKind, si
 		return
 	}
 	quotes, others := p.reportOf(r).Job(i)
+	asked, answered := r.Replies(i)
 	p.logEvent(event.LogEvent{
 		Kind: kind, Job: r.Specs[i].Job, Site: site, Round: r.ID, Text: clip(why),
-		Quotes: quotes, OmittedQuotes: others, Silent: silent, Duration: p.now.Sub(r.Opened),
+		Quotes: quotes, OmittedQuotes: others, Asked: asked, Answered: answered, Silent: silent, Duration: p.now.Sub(r.Opened),
 	})
 }
 

@@ -181,6 +181,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "plugins/skeleton", Level: helpers},
 		{Path: "peer/identity", Level: helpers},
 		{Path: "peer/audit", Level: core},
+		{Path: "peer/spans", Level: core, Pure: true},
 		{Path: "peer/connlimit", Level: helpers},
 		{Path: "peer/clientcert", Level: helpers},
 		{Path: "peer/transfer", Level: helpers},
@@ -316,7 +317,7 @@ func libraries() []Library {
 func clean() Clean {
 	return Clean{
 		Std: []string{
-			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "embed", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/json", "encoding/xml", "errors",
+			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "crypto/sha256", "embed", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/json", "encoding/xml", "errors",
 			"fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits", "math/rand/v2", "path", "slices", "sort",
 			"strconv", "strings", "time", "unicode", "unicode/utf8",
 		},

@@ -18,6 +18,8 @@ type LogEvent struct {
 	Round         protocol.RoundID  `json:"round,omitempty"`
 	Quotes        []view.Quote      `json:"quotes,omitempty"`         // Decided: every quote of the round, of a large one the best
 	OmittedQuotes int               `json:"omitted_quotes,omitempty"` // Decided: quotes that are left out; else events that this one stands for, 0: itself
+	Asked         int               `json:"asked,omitempty"`          // Decided: partners that the round asked about the job
+	Answered      int               `json:"answered,omitempty"`       // Decided: those of them that answered in time
 	Silent        []string          `json:"silent,omitempty"`         // Decided: partners that did not answer in time
 	Duration      protocol.Duration `json:"duration_ms,omitempty"`    // of a round or a hand-off
 	State         protocol.State    `json:"state,omitempty"`          // of a job's change

@@ -225,6 +225,20 @@ func (r *Round) Silent() (names []string) {
 	return names
 }
 
+// Replies are how many partners were asked about a row, and how many of them have answered.
+func (r *Round) Replies(row int) (asked, answered int) {
+	for _, a := range r.Asks {
+		if _, about := slices.BinarySearch(a.Jobs, row); !about {
+			continue
+		}
+		asked++
+		if a.Reply != nil {
+			answered++
+		}
+	}
+	return asked, answered
+}
+
 // Shape is the index of the shape that a row has among those of its job; 0 for a rigid one.
 func (r *Round) Shape(row int, shapes []protocol.Shape) int {
 	return max(0, slices.IndexFunc(shapes, func(s protocol.Shape) bool { return s.CPUs == r.Specs[row].CPUs }))

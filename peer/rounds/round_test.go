@@ -91,6 +91,14 @@ func TestAnswers(t *testing.T) {
 	if got := r.Silent(); !slices.Equal(got, []string{"c"}) {
 		t.Errorf("silent are %v", got)
 	}
+	if c.Jobs = []int{1, 2}; len(b.Jobs) != 4 {
+		t.Fatalf("b is asked about %v", b.Jobs)
+	}
+	for row, want := range [][2]int{{1, 1}, {2, 1}} {
+		if asked, answered := r.Replies(row); [2]int{asked, answered} != want {
+			t.Errorf("row %d: %d partners are asked, and %d answer; want %v", row, asked, answered, want)
+		}
+	}
 }
 
 func TestAnswersThatDoNotCount(t *testing.T) {
