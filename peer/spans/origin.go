@@ -15,6 +15,7 @@ func OfJob(v *view.Job, story []event.LogEvent) []Span {
 	}
 	w.whole = w.make(Whole, 0, w.parent(), v.Submitted, v.Ended,
 		text(keyOrigin, v.Origin), number(keyCPUs, v.CPUs), number(keyRestarts, v.Restarts), text(keyState, v.State.String()))
+	w.whole.Remote = v.Traceparent != ""
 	for i := range story {
 		w.take(&story[i])
 	}

@@ -92,6 +92,7 @@ func (g Guest) At(site protocol.SiteName, run *view.Job, story []event.LogEvent)
 	p.settle(over)
 	over = max(over, p.from, p.queued, p.started, p.ended)
 	out := p.spans(over)
+	out[0].Remote = true
 	if p.ended != 0 {
 		out = append(out, g.make(Results, uint64(g.Epoch), out[0].ID, p.ended, over, text(keySite, site), number(keyEpoch, g.Epoch)))
 	}

@@ -25,6 +25,7 @@ type Span struct {
 	Name       Name
 	Start, End protocol.Instant // the end is no earlier than the start
 	Failed     bool
+	Remote     bool // its parent is of another site, or of a program
 	Attributes []Attribute
 	Moments    []Moment
 }
