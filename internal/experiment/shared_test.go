@@ -30,6 +30,7 @@ func notShared() map[string]string {
 		"metrics":     "an address",
 		"mail":        "to users of a live peer",
 		"notify":      "programs beside a live peer",
+		"tracing":     "programs beside a live peer",
 		"staging":     "files, which simulated jobs do not have",
 		"transfer":    "connections for output files, which simulated jobs do not write",
 		"log":         "output of a live peer",

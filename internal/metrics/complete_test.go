@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/mail"
 	"github.com/switchyard-hpc/switchyard/peer/notices"
+	"github.com/switchyard-hpc/switchyard/peer/otlp"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -39,6 +40,9 @@ func TestErrorsBeginAtZero(t *testing.T) {
 	}
 	for _, result := range []string{notices.Sent, notices.Failed, notices.Dropped} {
 		want(t, before, `switchyard_notices_total{result="`+result+`"} 0`)
+	}
+	for _, result := range []string{otlp.Sent, otlp.Failed, otlp.Dropped} {
+		want(t, before, `switchyard_traces_total{result="`+result+`"} 0`)
 	}
 	for _, found := range kinds {
 		m, kind := fresh(), found[1]

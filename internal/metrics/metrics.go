@@ -38,6 +38,7 @@ type Metrics struct {
 	dropped    *prometheus.CounterVec
 	mails      *prometheus.CounterVec
 	notices    *prometheus.CounterVec
+	traces     *prometheus.CounterVec
 	volunteers *prometheus.CounterVec
 	rules      *prometheus.GaugeVec
 	pluginUp   *prometheus.GaugeVec
@@ -76,6 +77,7 @@ func New(id Identity) *Metrics {
 			"Messages of a partner that were dropped because it exceeded its limits, by kind.", "partner", "kind"),
 		mails:   counters("mails_total", "Mails to users about their jobs, by result: sent, failed or dropped.", "result"),
 		notices: counters("notices_total", "Notices to other programs about jobs, by result: sent, failed or dropped.", "result"),
+		traces:  counters("traces_total", "Jobs and guests whose spans were to be exported, by result: sent, failed or dropped.", "result"),
 		volunteers: counters("volunteer_messages_total",
 			"Volunteer messages received from a partner; with the name of the local site, those sent to its partners.", "partner"),
 		rules: gauges("config_info", "Always 1; the labels are the active policies.",
@@ -102,7 +104,7 @@ func New(id Identity) *Metrics {
 	}
 	m.registry.MustRegister(
 		m.jobs, m.ended, m.submitted, m.placements, m.quotes, m.guests, m.errors, m.rejected, m.dropped, m.mails, m.notices,
-		m.volunteers, m.rules, m.pluginUp, m.restarts, m.rounds, m.retuned, m.placing, m.handing,
+		m.traces, m.volunteers, m.rules, m.pluginUp, m.restarts, m.rounds, m.retuned, m.placing, m.handing,
 		m.answering, m.starts, m.waitErrors, m.runErrors, m.requests, m.auditLost, build(id), collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -125,9 +127,10 @@ func (m *Metrics) beginAtZero() {
 	for _, kind := range errorKinds() {
 		m.errors.WithLabelValues(string(kind))
 	}
-	for _, result := range []string{"sent", "failed", "dropped"} { // as peer/mail and peer/notices have them
+	for _, result := range []string{"sent", "failed", "dropped"} { // as peer/mail, peer/notices and peer/otlp have them
 		m.mails.WithLabelValues(result)
 		m.notices.WithLabelValues(result)
+		m.traces.WithLabelValues(result)
 	}
 	m.rejected.WithLabelValues("bad-version")
 	m.submitted.WithLabelValues("accepted")
@@ -210,6 +213,9 @@ func (m *Metrics) Rejected(reason string) { m.rejected.WithLabelValues(reason).I
 
 // Noticed counts a notice to another program about a job.
 func (m *Metrics) Noticed(result string) { m.notices.WithLabelValues(result).Inc() }
+
+// Traced counts jobs and guests whose spans were to be exported.
+func (m *Metrics) Traced(result string, n int) { m.traces.WithLabelValues(result).Add(float64(n)) }
 
 // Mailed counts a mail to a user about a job.
 func (m *Metrics) Mailed(result string) { m.mails.WithLabelValues(result).Inc() }

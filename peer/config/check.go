@@ -60,6 +60,7 @@ func (r *checker) check() {
 	r.checkSubmit(&c.Submit)
 	r.checkMail(c.Mail)
 	r.checkNotify(c.Notify)
+	r.checkTracing(c.Tracing)
 	c.FairShare.Check(r.Reader, "fairshare")
 	r.checkLimits(&c.Limits)
 	r.checkRetention(&c.Retention)

@@ -37,8 +37,9 @@ type Config struct {
 	Limits         Limits         `toml:"limits"`
 	Retention      Retention      `toml:"retention"`
 	Results        Results        `toml:"results"`
-	Mail           *Mail          `toml:"mail"`   // nil: no mail is sent
-	Notify         *Notify        `toml:"notify"` // nil: other programs are not notified of jobs
+	Mail           *Mail          `toml:"mail"`    // nil: no mail is sent
+	Notify         *Notify        `toml:"notify"`  // nil: other programs are not notified of jobs
+	Tracing        *Tracing       `toml:"tracing"` // nil: no spans of jobs are exported
 	Staging        Staging        `toml:"staging"`
 	Accounts       Accounts       `toml:"accounts"`
 
@@ -331,6 +332,14 @@ type Notify struct {
 	Command []string      `toml:"command"` // and its arguments; none: no command is run
 	URL     string        `toml:"url"`     // empty: nothing is posted
 	Token   settings.Path `toml:"token"`   // of a bearer token for URL; empty: none is sent
+}
+
+// Tracing is the table [tracing]: the export of the spans of jobs.
+type Tracing struct {
+	Endpoint string        `toml:"endpoint"` // URL of a collector; empty: File
+	CA       settings.Path `toml:"ca"`       // of authorities' certificates; empty: those of the system
+	Headers  settings.Path `toml:"headers"`  // of headers for the endpoint; empty: none
+	File     settings.Path `toml:"file"`     // empty: Endpoint
 }
 
 // Retention is the table [retention]: how long what is over is kept.

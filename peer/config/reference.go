@@ -122,6 +122,12 @@ func messageSections() []section {
 			{name: "url", example: `"https://chat.example.org/hooks/switchyard"`, about: "URL that gets each notice as the body of a POST; https, or http on this machine. An answer 4xx other than 408 and 429, or a redirect, is not tried again. If unset, nothing is posted."},
 			{name: "token", example: `"/etc/switchyard/notify.token"`, about: "File with a token that is sent to the URL as \"Authorization: Bearer\". Only its owner may read it; it is read for each notice. If unset, none is sent."},
 		}},
+		{name: "tracing", optional: true, about: "Export of the spans of jobs to OpenTelemetry. Without this table none are made. A job's spans at this site are sent when it has ended, or when it has left as a guest; up to 1000 jobs wait, further ones are dropped. Set endpoint or file. Changes need a restart. switchyard_traces_total counts the results.", keys: []entry{
+			{name: "endpoint", example: `"https://collector.example.org:4318"`, about: "URL of a collector of OTLP over HTTP; https, or http on this machine. Without a path, /v1/traces. A batch that the collector does not take is tried for 40 seconds."},
+			{name: "ca", example: `"/etc/switchyard/collector-ca.pem"`, about: "File with the certificates of the authorities that endpoint is checked with, in PEM. If unset, those of the system."},
+			{name: "headers", example: `"/etc/switchyard/collector.headers"`, about: "File with headers that are sent to endpoint, as lines \"Name: value\". Only its owner may read it; it is read for each request. If unset, none are sent."},
+			{name: "file", example: `"/var/log/switchyard/spans.jsonl"`, about: "File to which spans are appended, as lines of OTLP/JSON, in place of endpoint. It is opened for each line, so that it can be rotated at any time."},
+		}},
 	}
 }
 

@@ -123,8 +123,8 @@ func TestSampleLoadsAndHasTheDefaults(t *testing.T) {
 		t.Errorf("the sample has the warnings %q", got.Warnings)
 	}
 	for _, without := range [][]string{
-		{"url", "creds", "nkey", "token", "ca", "public_key_file", "hosts"},
-		{"creds", "nkey", "public_key_file", "cert_file", "key_file"}, // with url, a listen that is the default must go too
+		{"url", "creds", "nkey", "token", "ca", "public_key_file", "hosts", "endpoint", "headers"},
+		{"creds", "nkey", "public_key_file", "cert_file", "key_file", "file"}, // with url, a listen that is the default must go too
 	} {
 		text := uncommented(without...)
 		if slices.Contains(without, "cert_file") {
@@ -140,7 +140,7 @@ func TestShownConfigurationIsTheSame(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
 		"least": Sample(),
-		"full":  uncommented("url", "creds", "nkey", "token", "ca", "public_key_file", "hosts"),
+		"full":  uncommented("url", "creds", "nkey", "token", "ca", "public_key_file", "hosts", "endpoint", "headers"),
 		"odd": `[site]
 name = "north"
 number = 9000

@@ -79,6 +79,7 @@ func defaultsOf(s section) reflect.Value {
 	c.Mail = new(Mail)
 	c.Mail.SetDefaults()
 	c.Notify = new(Notify)
+	c.Tracing = new(Tracing)
 	c.LocalSched.Slurm = new(Slurm)
 	c.LocalSched.Slurm.SetDefaults()
 	c.LocalSched.BGP = new(BGP)

@@ -15,6 +15,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/notices"
+	"github.com/switchyard-hpc/switchyard/peer/otlp"
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
@@ -42,6 +43,7 @@ func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 		_, err := notices.ReadToken(string(n.Token))
 		f.secret("[notify] token", err)
 	}
+	f.tracing(cfg.Tracing)
 	own, err := ownAccount(ctx)
 	f.add(err)
 	if errors.Is(key, fs.ErrPermission) { // this account is not the peer's
@@ -55,6 +57,20 @@ func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 		f.add(tryPlugins(ctx, cfg, build))
 	}
 	return f
+}
+
+// tracing reads the files that the export of spans needs.
+func (f *Findings) tracing(t *config.Tracing) {
+	if t == nil {
+		return
+	}
+	if t.Headers != "" {
+		_, err := otlp.ReadHeaders(string(t.Headers))
+		f.secret("[tracing] headers", err)
+	}
+	if _, err := otlp.New(otlp.Config{Endpoint: t.Endpoint, CA: string(t.CA)}); err != nil {
+		f.add(fmt.Errorf("[tracing] %w", err))
+	}
 }
 
 func (f *Findings) add(err error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/mail"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/notices"
+	"github.com/switchyard-hpc/switchyard/peer/otlp"
 	"github.com/switchyard-hpc/switchyard/peer/recording"
 	"github.com/switchyard-hpc/switchyard/peer/results"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
@@ -78,6 +79,10 @@ func (d *Daemon) startNode(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	tracer, err := d.tracer(ctx)
+	if err != nil {
+		return err
+	}
 	d.deliverer = &results.Deliverer{Files: process.Deliverer{Shim: d.shim}, Accounts: &d.accounts, Dir: d.results()}
 	d.node, err = node.New(node.Config{
 		Peer: d.cfg.Peer(config.Parts{
@@ -98,6 +103,7 @@ func (d *Daemon) startNode(ctx context.Context) error {
 		Recorder:  recorder,
 		Mailer:    d.mailer(ctx),
 		Notifier:  d.notifier(ctx),
+		Tracer:    tracer,
 		Events:    d.events,
 		Retention: node.Retention(d.cfg.Retention),
 		Space:     d.freeSpace,
@@ -149,6 +155,23 @@ func (d *Daemon) notifier(ctx context.Context) node.Notifier {
 	})
 	d.launch(ctx, "the notices", sender.Run)
 	return sender
+}
+
+// tracer exports the spans of jobs; nil: the configuration does not want that.
+func (d *Daemon) tracer(ctx context.Context) (node.Tracer, error) {
+	cfg := d.cfg.Tracing
+	if cfg == nil {
+		return nil, nil //nolint:nilnil // documented
+	}
+	exporter, err := otlp.New(otlp.Config{
+		Site: d.cfg.Site.Name, Version: d.options.Build.Version,
+		Endpoint: cfg.Endpoint, CA: string(cfg.CA), Headers: string(cfg.Headers), File: string(cfg.File), Log: d.log, Count: d.meter.Traced,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("[tracing] %w", err)
+	}
+	d.launch(ctx, "the tracing", exporter.Run)
+	return exporter, nil
 }
 
 // recorder makes the recording that was asked for; nil: none was.

@@ -29,6 +29,7 @@ type Config struct {
 	Recorder  Recorder            // nil: nothing is recorded
 	Mailer    Mailer              // nil: no mail is sent
 	Notifier  Notifier            // nil: other programs are not notified of jobs
+	Tracer    Tracer              // nil: no spans of jobs are exported
 	Events    *eventstream.Stream // gets changes of jobs and log events; nil: they cannot be followed
 	// Clock reads the machine's clocks; nil: [wallclock.System].
 	Clock wallclock.Source

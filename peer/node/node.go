@@ -54,6 +54,7 @@ type Node struct {
 	mails      mails
 	notices    notices
 	changes    changes
+	traces     traces
 
 	life        protocol.Life // of what is durable; the second stage's alone
 	unwitnessed bool          // the witness could not be written
@@ -96,7 +97,7 @@ func New(cfg Config) (*Node, error) {
 	restoring := restoring{
 		store: cfg.Store, moves: moves{meter: cfg.Meter}, mails: mails{origin: cfg.Peer.Site, mailer: cfg.Mailer},
 		notices: notices{origin: cfg.Peer.Site, notifier: cfg.Notifier}, keep: cfg.Recorder != nil,
-		changes: changes{origin: cfg.Peer.Site, store: cfg.Store, stream: cfg.Events},
+		changes: changes{origin: cfg.Peer.Site, store: cfg.Store, stream: cfg.Events}, traces: traces{tracer: cfg.Tracer},
 	}
 	machine, err := peer.Restore(cfg.Peer, cfg.Seed, restoring.rows)
 	if err != nil {
@@ -109,7 +110,8 @@ func New(cfg Config) (*Node, error) {
 		cfg.Recorder.Begin(cfg.Peer, cfg.Seed, restoring.kept)
 	}
 	n := newNode(cfg, machine, restoring.moves, restoring.mails)
-	n.notices, n.changes = restoring.notices, restoring.changes
+	n.notices, n.changes, n.traces = restoring.notices, restoring.changes, restoring.traces
+	n.traces.story = n.facts.of
 	if err = n.listEnds(); err != nil {
 		return nil, fmt.Errorf("list the ends of finished jobs: %w", err)
 	}

@@ -24,7 +24,7 @@ func (n *Node) do(ctx context.Context, op event.Op, decider policy.Policy) (even
 	case event.QuoteOp:
 		return n.quote(ctx, op.Query)
 	case event.SubmitOp:
-		return n.submit(ctx, op.Job)
+		return n.submit(ctx, n.traces.submission(op.Job))
 	case event.StageInOp:
 		return n.stageIn(ctx, op)
 	case event.LookupOp:

@@ -258,6 +258,7 @@ func (n *Node) startCalls(ctx context.Context, b *batch) {
 		e.card.answer()
 	}
 	n.changes.forget()
+	n.traces.take(b.rows)
 	n.waits.wake(b)
 	n.dropPacks(b)
 }

@@ -13,6 +13,7 @@ type restoring struct {
 	mails   mails
 	notices notices
 	changes changes
+	traces  traces
 	count   int
 	keep    bool // the rows, for a recording
 	kept    []row.Record
@@ -34,6 +35,7 @@ func (r *restoring) rows(yield func(row.Record, error) bool) {
 				r.mails.restore(rec)
 				r.notices.restore(rec)
 				r.changes.restore(rec)
+				r.traces.restore(rec)
 				if r.keep {
 					r.kept = append(r.kept, rec)
 				}
