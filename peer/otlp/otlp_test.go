@@ -1,6 +1,7 @@
 package otlp_test
 
 import (
+	"bufio"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -12,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -325,6 +327,35 @@ func TestHeadersAreChecked(t *testing.T) {
 			t.Errorf("%s has no certificate, and counts", ca)
 		}
 	}
+}
+
+// Whatever a file has, what is read of it can be sent as headers, and what is not is named by its line alone.
+func FuzzHeaders(f *testing.F) {
+	for _, seed := range []string{"Authorization: Bearer x\n", "A: b\r\n\nA:c", "A b: c", ": x", "A: \x00", "ä: b"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		headers, err := otlp.ParseHeaders(data)
+		if err != nil {
+			if headers != nil || len(err.Error()) > 200 {
+				t.Errorf("%q: %v, %v", data, headers, err)
+			}
+			return
+		}
+		var sent strings.Builder
+		if err = headers.Write(&sent); err != nil {
+			t.Fatal(err)
+		}
+		read, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET / HTTP/1.0\r\n" + sent.String() + "\r\n")))
+		if err != nil {
+			t.Fatalf("%q is sent as %q: %v", data, sent.String(), err)
+		}
+		for name, values := range headers {
+			if name != "Host" && name != "Content-Length" && name != "Transfer-Encoding" && !slices.Equal(read.Header[name], values) {
+				t.Errorf("%q: %s is sent as %q and read as %q", data, name, values, read.Header[name])
+			}
+		}
+	})
 }
 
 func write(t *testing.T, file, text string) {

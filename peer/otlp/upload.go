@@ -106,6 +106,11 @@ func ReadHeaders(path string) (http.Header, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parseHeaders(path, data)
+}
+
+// parseHeaders reads the text of such a file.
+func parseHeaders(path string, data []byte) (http.Header, error) {
 	headers := http.Header{}
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for n := 1; lines.Scan(); n++ {
