@@ -129,7 +129,7 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 	for _, d := range decisions {
 		chosen[in.Jobs[d.Job].ID] = d
 	}
-	c := decisionRun{p: p, r: r, in: in, desk: p.admissionOnce(), stead: stead, silent: r.Silent(), roomless: r.fitting.Roomless()}
+	c := decisionRun{p: p, r: r, in: in, desk: p.admissionOnce(), stead: stead, roomless: r.fitting.Roomless()}
 	for i := 0; i < len(r.Specs); i = r.End(i) {
 		j := p.rows.Jobs[r.Specs[i].Job]
 		if !p.mayPlaceByRound(j) { // cancelled, held or changed while the policy thought
@@ -157,11 +157,10 @@ func (p *Peer) carryOut(r *round, decisions []policy.Decision, stead bool) {
 
 // decisionRun is the carrying out of one round's decisions.
 type decisionRun struct {
-	p      *Peer
-	r      *round
-	in     *policy.Snapshot
-	stead  bool // another policy decided
-	silent []string
+	p     *Peer
+	r     *round
+	in    *policy.Snapshot
+	stead bool // another policy decided
 
 	desk     func() *admission.Desk
 	roomless map[protocol.JobID]string // members of groups that have no room together, and why
@@ -172,7 +171,7 @@ type decisionRun struct {
 func (c *decisionRun) leave(i int, j *tables.Job, because string) {
 	c.noteBestQuote(i, j)
 	if c.r.Reach[i] == rounds.Volunteers {
-		c.p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", "no volunteer is better than the own site")
+		c.p.logRound(c.r, i, event.LogJobDeferred, "", "no volunteer is better than the own site")
 		c.p.rejectVolunteers(c.r, i, j)
 		return
 	}
@@ -187,7 +186,7 @@ func (c *decisionRun) leave(i int, j *tables.Job, because string) {
 		},
 	}
 	why, detail := u.Reason()
-	c.p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", view.Detailed(why, detail))
+	c.p.logRound(c.r, i, event.LogJobDeferred, "", view.Detailed(why, detail))
 	c.p.requeueUnplaced(c.r, j, why, detail)
 }
 
@@ -209,7 +208,7 @@ func (c *decisionRun) place(i int, j *tables.Job, d policy.Decision) {
 	if !together && !p.withinLimits(j) { // others of its user have been placed since it was taken
 		return
 	}
-	p.logRound(c.r, i, c.silent, event.LogRoundDecided, site, d.Reason)
+	p.logRound(c.r, i, event.LogRoundDecided, site, d.Reason)
 	if facts := p.out.LogEvents; len(j.Shapes()) > 0 && len(facts) > 0 {
 		facts[len(facts)-1].CPUs = c.r.Specs[d.Job].CPUs
 	}
@@ -253,21 +252,21 @@ func (c *decisionRun) staysQueued(i int, j *tables.Job) bool {
 		c.groups.Part(&j.Job, full)
 	}
 	c.noteBestQuote(i, j)
-	p.logRound(c.r, i, c.silent, event.LogJobDeferred, "", full)
+	p.logRound(c.r, i, event.LogJobDeferred, "", full)
 	p.requeueUnplaced(c.r, j, full, "")
 	return true
 }
 
 // logRound says what a round brought one of its jobs.
-func (p *Peer) logRound(r *round, i int, silent []string, kind event.LogKind, site protocol.SiteName, why string) {
+func (p *Peer) logRound(r *round, i int, kind event.LogKind, site protocol.SiteName, why string) {
 	if p.cfg.DisableLogEvents {
 		return
 	}
 	quotes, others := p.reportOf(r).Job(i)
-	asked, answered := r.Replies(i)
+	asked, silent := r.Replies(i)
 	p.logEvent(event.LogEvent{
 		Kind: kind, Job: r.Specs[i].Job, Site: site, Round: r.ID, Text: clip(why),
-		Quotes: quotes, OmittedQuotes: others, Asked: asked, Answered: answered, Silent: silent, Duration: p.now.Sub(r.Opened),
+		Quotes: quotes, OmittedQuotes: others, Asked: asked, Answered: asked - len(silent), Silent: silent, Duration: p.now.Sub(r.Opened),
 	})
 }
 

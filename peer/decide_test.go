@@ -85,6 +85,24 @@ func TestFallback(t *testing.T) {
 	}
 }
 
+// TestPlacedLocallySaysHowLongItTook: a job that stays without a round has waited for the own quote.
+func TestPlacedLocallySaysHowLongItTook(t *testing.T) {
+	t.Parallel()
+	answer := idle(nil, atOnce)
+	l := newLone(t, func(c *rules.Config) { c.Policy = goodConfig().Policy }, answer)
+	l.calls = func(op event.Op) (event.Result, error) {
+		if _, quote := op.(event.QuoteOp); quote {
+			l.now = l.now.Add(2 * protocol.Second)
+		}
+		return answer(op)
+	}
+	l.step(submission(1))
+	i := slices.IndexFunc(l.facts, func(f event.LogEvent) bool { return f.Kind == event.LogJobPlacedLocally })
+	if i < 0 || l.facts[i].Duration != 2*protocol.Second {
+		t.Errorf("logged %+v", l.facts)
+	}
+}
+
 // rounds are the questions to policies.
 func (l *lone) rounds() (all []event.DecideOp) {
 	for _, op := range l.asked {

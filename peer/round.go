@@ -219,7 +219,7 @@ func (p *Peer) logPlacedLocally(r *round, i int) {
 	}
 	p.logEvent(event.LogEvent{
 		Kind: event.LogJobPlacedLocally, Job: r.Specs[i].Job, Site: p.cfg.Site, Round: r.ID, Quotes: []view.Quote{p.reportOf(r).Quote(i, nil)},
-		Text: rounds.StaysReason(r.Home[i].AWT, p.cfg.LocalWaitThreshold),
+		Text: rounds.StaysReason(r.Home[i].AWT, p.cfg.LocalWaitThreshold), Duration: p.now.Sub(r.Opened),
 	})
 }
 

@@ -116,7 +116,7 @@ func (p *Peer) moveJobs(r *round, decisions []policy.Decision) {
 	if r.reconfigured != p.reconfigured {
 		return
 	}
-	in, silent, sent := &r.fitting.In, r.Silent(), map[int]int{} // CPUs, by site
+	in, sent := &r.fitting.In, map[int]int{} // CPUs, by site
 	at := slices.IndexFunc(in.Sites, func(s policy.Site) bool { return s.Name == r.waitAt })
 	for _, d := range decisions {
 		gain, worth := moves.Gain(p.cfg.Moves, in, at, d, p.placingDelay())
@@ -129,7 +129,7 @@ func (p *Peer) moveJobs(r *round, decisions []policy.Decision) {
 		}
 		sent[d.Site] += in.Jobs[d.Job].CPUs
 		to := in.Sites[d.Site].Name
-		p.logRound(r, d.Job, silent, event.LogMoveBegun, to, d.Reason)
+		p.logRound(r, d.Job, event.LogMoveBegun, to, d.Reason)
 		why := clip(fmt.Sprintf("%s would end it %s sooner than %s", to, gain.Text(), r.waitAt))
 		p.recallJob(j, why)
 		j.Moving = why

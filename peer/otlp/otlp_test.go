@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	coltracepb "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
@@ -208,17 +209,24 @@ func TestFailedExportsAreCounted(t *testing.T) {
 }
 
 // A collector that is busy gets them again.
+// The pause before the second try and the limit of a try are of the bubble's time, which stands still while the client waits for
+// an answer. So the collector is outside, and ends each connection: one that is kept would hold up the time.
 func TestBusyCollectorIsAskedAgain(t *testing.T) {
 	t.Parallel()
-	c := newCollector(t, (*httptest.Server).Start)
+	c := newCollector(t, func(s *httptest.Server) {
+		s.Config.SetKeepAlivesEnabled(false)
+		s.Start()
+	})
 	c.refuse = http.StatusServiceUnavailable
-	upload, err := otlp.Uploader(&otlp.Config{Endpoint: c.URL})
-	if err == nil {
-		err = upload(t.Context(), &tracepb.ResourceSpans{SchemaUrl: "again"})
-	}
-	if err != nil || len(c.requests) != 2 || len(c.got) != 1 || c.got[0].GetSchemaUrl() != "again" {
-		t.Errorf("%v, after %d requests with %v", err, len(c.requests), c.got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		upload, err := otlp.Uploader(&otlp.Config{Endpoint: c.URL})
+		if err == nil {
+			err = upload(t.Context(), &tracepb.ResourceSpans{SchemaUrl: "again"})
+		}
+		if err != nil || len(c.requests) != 2 || len(c.got) != 1 || c.got[0].GetSchemaUrl() != "again" {
+			t.Errorf("%v, after %d requests with %v", err, len(c.requests), c.got)
+		}
+	})
 }
 
 // Nothing is sent to where an answer points, nor to a collector that the authorities do not vouch for.

@@ -53,7 +53,7 @@ type Ask struct {
 	InPlace   []int  // those of them that would run in place at the partner, ascending
 	Reply     *protocol.QuoteReply
 	Missed    bool // no answer is waited for any more
-	Arrived   bool // the data of its rows are at the partner, so that only results travel
+	Arrived   bool // a trial's rows wait at the partner, which was not asked; their data are there, so that only results travel
 }
 
 // End is the end of the rows of the job whose first row is i.
@@ -215,28 +215,26 @@ func (r *Round) Takers(i int) (n int) {
 	return n
 }
 
-// Silent are the sites that have not answered, or nothing that counts.
-func (r *Round) Silent() (names []string) {
+// Replies are how many partners the round asked about the job of a row, in any of its shapes, and those of them that have not
+// answered, or nothing that counts. The partner where a job of a trial waits is not asked.
+func (r *Round) Replies(row int) (asked int, silent []string) {
 	for _, a := range r.Asks {
-		if a.Reply == nil {
-			names = append(names, string(a.Partner.Site))
-		}
-	}
-	return names
-}
-
-// Replies are how many partners were asked about a row, and how many of them have answered.
-func (r *Round) Replies(row int) (asked, answered int) {
-	for _, a := range r.Asks {
-		if _, about := slices.BinarySearch(a.Jobs, row); !about {
+		if a.Arrived || !r.isAbout(a, row) {
 			continue
 		}
 		asked++
-		if a.Reply != nil {
-			answered++
+		if a.Reply == nil {
+			silent = append(silent, string(a.Partner.Site))
 		}
 	}
-	return asked, answered
+	return asked, silent
+}
+
+// isAbout says whether a partner was asked about any row of the job of a row. As these are neighbours, one of them is the next to it.
+func (r *Round) isAbout(a *Ask, row int) bool {
+	of := func(k int) bool { return k >= 0 && k < len(a.Jobs) && r.Specs[a.Jobs[k]].Job == r.Specs[row].Job }
+	next, _ := slices.BinarySearch(a.Jobs, row)
+	return of(next) || of(next-1)
 }
 
 // Shape is the index of the shape that a row has among those of its job; 0 for a rigid one.

@@ -72,9 +72,7 @@ func TestAnswers(t *testing.T) {
 	if r.Complete() || !b.Waits() {
 		t.Error("complete without answers")
 	}
-	if got := r.Silent(); !slices.Equal(got, []string{"b", "c"}) {
-		t.Errorf("silent are %v", got)
-	}
+	wantReplies(t, r, 0, 2, "b", "c")
 	if err := r.Take(b, protocol.QuoteReply{Quotes: waits(r, 10, 20, -1, 5)}); err != nil || b.Waits() {
 		t.Fatalf("the answer counts not: %v", err)
 	}
@@ -88,16 +86,24 @@ func TestAnswers(t *testing.T) {
 	if r.HomeDone = false; r.Complete() {
 		t.Error("complete without the own site")
 	}
-	if got := r.Silent(); !slices.Equal(got, []string{"c"}) {
-		t.Errorf("silent are %v", got)
+	wantReplies(t, r, 0, 2, "c")
+	wantReplies(t, r, 1, 1)
+	for _, c.Jobs = range [][]int{{1}, {2}, {0, 2}, {1, 3}} { // in one of the shapes of job 2
+		wantReplies(t, r, 1, 2, "c")
+		wantReplies(t, r, 2, 2, "c")
 	}
-	if c.Jobs = []int{1, 2}; len(b.Jobs) != 4 {
-		t.Fatalf("b is asked about %v", b.Jobs)
-	}
-	for row, want := range [][2]int{{1, 1}, {2, 1}} {
-		if asked, answered := r.Replies(row); [2]int{asked, answered} != want {
-			t.Errorf("row %d: %d partners are asked, and %d answer; want %v", row, asked, answered, want)
-		}
+	c.Jobs = []int{2}
+	wantReplies(t, r, 0, 1)
+	wantReplies(t, r, 3, 1)
+	b.Arrived = true // of a trial
+	wantReplies(t, r, 1, 1, "c")
+	wantReplies(t, r, 3, 0)
+}
+
+func wantReplies(t *testing.T, r *rounds.Round, row, asked int, silent ...string) {
+	t.Helper()
+	if n, names := r.Replies(row); n != asked || !slices.Equal(names, silent) {
+		t.Errorf("%d partners are asked about the job of row %d, and %v are silent; want %d, %v", n, row, names, asked, silent)
 	}
 }
 

@@ -33,15 +33,17 @@ func (j Job) parent() protocol.SpanID {
 type way struct {
 	Job
 
-	site   protocol.SiteName // the origin
-	whole  Span
-	spans  []Span           // that are over
-	queued protocol.Instant // since when the job is in the grid queue; 0: it is not
-	offer  *Span            // the hand-off that is under way; nil: none is
-	place  *placement       // in the own local queue; nil: it is not there
+	site    protocol.SiteName // the origin
+	whole   Span
+	spans   []Span           // that are over
+	queued  protocol.Instant // since when the job is in the grid queue; 0: it is not
+	offer   *Span            // the hand-off that is under way; nil: none is
+	offered protocol.Epoch   // of the offer
+	place   *placement       // in the own local queue; nil: it is not there
 }
 
 func (w *way) take(e *event.LogEvent) {
+	w.leaveOutBefore(e.Epoch)
 	switch e.Kind { //nolint:exhaustive // the others are no steps of a job's way
 	case event.LogRoundDecided, event.LogJobDeferred, event.LogJobPlacedLocally, event.LogMoveBegun:
 		w.round(e)
@@ -49,13 +51,14 @@ func (w *way) take(e *event.LogEvent) {
 		w.leaveQueue(e.At)
 		w.place = &placement{job: w.Job, site: w.site, epoch: e.Epoch, parent: w.whole.ID, from: e.At, queued: e.At}
 	case event.LogJobOffered:
-		w.endOffer(e.At, true)
-		w.offer = new(w.make(HandOff, uint64(e.Epoch), w.queue(), e.At, e.At, text(keySite, e.Site), number(keyEpoch, e.Epoch)))
+		w.beginOffer(e)
 	case event.LogReserved, event.LogJobGranted:
 		w.progress(e)
 	case event.LogJobHandedOff:
 		w.endOffer(e.At, false)
+		w.leaveQueue(e.At) // a peer whose store is older than the hand-off logs no grant
 	case event.LogJobStarted:
+		w.endOffer(e.At, false)
 		w.whole.Moments = append(w.whole.Moments, Moment{string(e.Kind), e.At})
 		if w.place != nil {
 			w.place.started = e.At
@@ -64,6 +67,16 @@ func (w *way) take(e *event.LogEvent) {
 		w.requeue(e)
 	case event.LogJobEnded:
 		w.whole.End = max(w.whole.End, e.At)
+	}
+}
+
+// leaveOutBefore leaves out what is under way at an epoch before the given one. The log events of how it went on are lost.
+func (w *way) leaveOutBefore(epoch protocol.Epoch) {
+	if w.offered < epoch {
+		w.offer = nil
+	}
+	if w.place != nil && w.place.epoch < epoch {
+		w.place = nil
 	}
 }
 
@@ -103,6 +116,15 @@ func quotedWait(e *event.LogEvent) (protocol.Duration, bool) {
 		}
 	}
 	return 0, false
+}
+
+// beginOffer begins a hand-off. A member of a start-together group is offered to its origin, too, which is none.
+func (w *way) beginOffer(e *event.LogEvent) {
+	if e.Site == w.site {
+		return
+	}
+	w.offered = e.Epoch
+	w.offer = new(w.make(HandOff, uint64(e.Epoch), w.queue(), e.At, e.At, text(keySite, e.Site), number(keyEpoch, e.Epoch)))
 }
 
 // progress notes a step of the hand-off. A job that is granted has left the grid queue.
@@ -154,13 +176,20 @@ func (w *way) end(v *view.Job) {
 	if w.queued != 0 && v.CommittedAt >= w.queued {
 		w.leaveQueue(v.CommittedAt)
 	}
+	w.leaveOutBefore(v.Epoch)
 	here := v.Site == w.site
+	if !here {
+		w.place = nil
+	}
 	if w.place == nil && here && v.Started != 0 && v.CommittedAt != 0 {
 		w.place = &placement{job: w.Job, site: w.site, epoch: v.Epoch, parent: w.whole.ID, from: v.CommittedAt, queued: v.CommittedAt}
 	}
 	if w.place != nil {
 		w.place.ran(v)
 		w.endPlacement(max(v.Ended, w.place.from))
+	}
+	if v.Started != 0 { // where it was offered last
+		w.endOffer(v.Started, false)
 	}
 	w.endOffer(w.whole.End, true)
 	w.leaveQueue(w.whole.End)

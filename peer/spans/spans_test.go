@@ -148,7 +148,58 @@ job 1000-9000
 		"has lost those from the grant on": {leaves, []event.LogEvent{step(1900, event.LogJobOffered, 2)}, `
 job 1000-9000
   grid queue 1000-2000
-    hand-off 1900-9000 failed
+    hand-off 1900-3000
+  results 9000-9000`},
+		"runs though the acceptance of its grant is lost": {leaves, []event.LogEvent{
+			step(1900, event.LogJobOffered, 2), step(2000, event.LogJobGranted, 2), step(3300, event.LogJobStarted, 2), step(9000, event.LogJobEnded, 2),
+		}, `
+job 1000-9000 started@3300
+  grid queue 1000-2000
+    hand-off 1900-3300 granted@2000
+  results 9000-9000`},
+		"is granted, and cancelled before that is accepted": {func(v *view.Job) {
+			v.Site, v.State, v.Epoch, v.Started = "south", protocol.Cancelled, 2, 0
+		}, []event.LogEvent{step(1900, event.LogJobOffered, 2), step(2000, event.LogJobGranted, 2), step(9000, event.LogJobEnded, 2)}, `
+job 1000-9000 failed
+  grid queue 1000-2000
+    hand-off 1900-9000 failed granted@2000`},
+		"is at a partner, as that says to a store of before": {func(v *view.Job) { v.Site, v.Epoch, v.CommittedAt = "south", 2, 0 }, []event.LogEvent{
+			step(1500, event.LogJobOffered, 1), step(2500, event.LogJobHandedOff, 2), step(3300, event.LogJobStarted, 2),
+		}, `
+job 1000-9000 started@3300
+  grid queue 1000-2500
+  results 9000-9000`},
+		"starts with others, at its origin": {stays, []event.LogEvent{
+			{At: 1800, Kind: event.LogJobOffered, Site: "north", Epoch: 1}, step(1900, event.LogReserved, 1), step(2000, event.LogJobCommitted, 1),
+		}, `
+job 1000-9000
+  grid queue 1000-2000
+  placement 2000-9000
+    local queue 2000-3000
+    run 3000-9000`},
+		"has lost that it left the own local queue for a partner": {leaves, []event.LogEvent{step(1100, event.LogJobCommitted, 1)}, `
+job 1000-9000
+  grid queue 1000-1100
+  results 9000-9000`},
+		"has lost that it left the own local queue, and was offered to a partner": {leaves, []event.LogEvent{
+			step(1100, event.LogJobCommitted, 1), step(1800, event.LogJobOffered, 2), step(2000, event.LogJobGranted, 2), step(2200, event.LogJobHandedOff, 2),
+		}, `
+job 1000-9000
+  grid queue 1000-1100
+  hand-off 1800-2200 granted@2000
+  results 9000-9000`},
+		"has lost that it came to the own local queue again": {func(v *view.Job) { v.Epoch = 2 }, []event.LogEvent{
+			step(1100, event.LogJobCommitted, 1), step(3300, event.LogJobStarted, 2),
+		}, `
+job 1000-9000 started@3300
+  grid queue 1000-1100
+  placement 2000-9000
+    local queue 2000-3000
+    run 3000-9000`},
+		"has lost that an offer came to nothing": {leaves, []event.LogEvent{step(1500, event.LogJobOffered, 1), step(1900, event.LogJobOffered, 2)}, `
+job 1000-9000
+  grid queue 1000-2000
+    hand-off 1900-3000
   results 9000-9000`},
 		"is an array": {func(v *view.Job) { v.Array = &view.Array{} }, nil, ""},
 	} {
