@@ -301,6 +301,6 @@ func (p *Peer) answers() answers.Answers {
 // here is what the site shows of itself.
 func (p *Peer) here() answers.Here {
 	return answers.Here{
-		Software: p.cfg.Software, Area: p.cfg.Area, Load: p.load, Loaded: p.loadAt != 0, Benefit: p.benefit.PPM(),
+		Software: p.cfg.Software, PublicKey: p.cfg.PublicKey, Area: p.cfg.Area, Load: p.load, Loaded: p.loadAt != 0, Benefit: p.benefit.PPM(),
 	}
 }

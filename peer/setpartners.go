@@ -55,9 +55,9 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 	p.answer(ev.Asked, view.Done{})
 }
 
-// reconfigure gives a partner another configuration. With another key nothing heard from it counts any more.
+// reconfigure gives a partner another configuration. What it was heard with another key than those of now does not count any more.
 func (p *Peer) reconfigure(one *partner.Partner, cfg rules.Partner) {
-	if one.Departed || one.PublicKey != cfg.PublicKey {
+	if one.Departed || !cfg.Accepts(one.KeyInUse()) {
 		p.resetPartner(one)
 	}
 	one.Partner, one.Departed = cfg, false

@@ -119,18 +119,18 @@ func TestSetPartnersRefuses(t *testing.T) {
 		if refusal.Code != view.BadRequest || !strings.Contains(refusal.Reason, strings.TrimSuffix(want, " is")) {
 			t.Errorf("got %+v, want %q", l.answers, want)
 		}
-		if got := l.linkOf("b"); got != "up" {
+		if got := l.linkToB(); got != "up" {
 			t.Errorf("%s: b is %s", want, got)
 		}
 	}
 }
 
-// linkOf is the state of the link to a partner; empty: it is none.
-func (l *lone) linkOf(site protocol.SiteName) string {
+// linkToB is the state of the link to b; empty: it is no partner.
+func (l *lone) linkToB() string {
 	l.step(event.AskSites{Asked: 99})
 	sites, _ := l.answers[len(l.answers)-1].(view.Sites)
 	for _, one := range sites.Sites {
-		if one.Site == site {
+		if one.Site == "b" {
 			return one.Link
 		}
 	}
@@ -149,17 +149,47 @@ func TestAPartnersKeyChanges(t *testing.T) {
 	if len(reply.Quotes) != 1 || !strings.Contains(reply.Quotes[0].Declined, "max_jobs of its [[partner]] is 0") {
 		t.Errorf("max_jobs has not changed: %+v", reply)
 	}
-	if got := l.linkOf("b"); got != "up" {
+	if got := l.linkToB(); got != "up" {
 		t.Errorf("b is %s", got)
 	}
 	l.step(event.SetPartners{Partners: []rules.Partner{{Site: "b", MaxJobs: 9, PublicKey: "U"}}})
-	if got := l.linkOf("b"); got != "down" {
+	if got := l.linkToB(); got != "down" {
 		t.Errorf("with another key b is %s", got)
 	}
 	l.step(submission(1))
 	for _, sent := range l.sent {
 		if _, asks := sent.Body.(protocol.QuoteRequest); asks {
 			t.Errorf("it is asked: %+v", sent)
+		}
+	}
+}
+
+// TestAPartnersNextKey: the session goes on while the key of the partner's card is one of those that are configured, and ends
+// when it is none of them any more.
+func TestAPartnersNextKey(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
+	l.step(event.SetPartners{Partners: []rules.Partner{{Site: "b", MaxJobs: 9, PublicKey: "U1", NextPublicKey: "U2"}}})
+	card := protocol.Card{Site: "b", Number: 2, Incarnation: 5, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 8, Nodes: 1}}
+	for _, c := range []struct {
+		key        string // of the partner's card; empty: it shows none anew
+		configured rules.Partner
+		want       string
+	}{
+		{"U1", rules.Partner{PublicKey: "U1", NextPublicKey: "U2"}, "up"},
+		{"U2", rules.Partner{PublicKey: "U1", NextPublicKey: "U2"}, "up"},
+		{"", rules.Partner{PublicKey: "U2"}, "up"},
+		{"", rules.Partner{PublicKey: "U2", NextPublicKey: "U3"}, "up"},
+		{"", rules.Partner{PublicKey: "U3"}, "down"},
+	} {
+		if c.key != "" {
+			card.PublicKey = c.key
+			l.step(event.Connected{Card: card})
+		}
+		c.configured.Site, c.configured.MaxJobs = "b", 9
+		l.step(event.SetPartners{Partners: []rules.Partner{c.configured}})
+		if got := l.linkToB(); got != c.want {
+			t.Errorf("%+v: b is %s", c, got)
 		}
 	}
 }

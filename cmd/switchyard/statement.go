@@ -176,16 +176,16 @@ func (b *books) partner(name protocol.SiteName) (*config.Partner, error) {
 	return nil, &exitError{exitNotFound, fmt.Errorf("%s is no [[partner]] of site %s", console.Plain(string(name)), b.cfg.Site.Name)}
 }
 
-// keyOf is the public key of this site or of a partner.
-func (b *books) keyOf(name protocol.SiteName) (string, error) {
+// keysOf are the public keys of this site or of a partner.
+func (b *books) keysOf(name protocol.SiteName) ([]string, error) {
 	if name == b.cfg.Site.Name {
-		return b.key.Public(), nil
+		return []string{b.key.Public()}, nil
 	}
 	partner, err := b.partner(name)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	return partner.PublicKey, nil
+	return partner.PublicKeys(), nil
 }
 
 // archived are the jobs of the archive that ran at the partner, or here for it.
@@ -268,11 +268,11 @@ func (b *books) read(path string) (signed accounting.Signed, err error) {
 	if signed, err = accounting.Read(file); err != nil {
 		return signed, fmt.Errorf("%s: %w", path, err)
 	}
-	by, err := b.keyOf(signed.Statement.By)
+	by, err := b.keysOf(signed.Statement.By)
 	if err != nil {
 		return signed, err
 	}
-	with, err := b.keyOf(signed.Statement.With)
+	with, err := b.keysOf(signed.Statement.With)
 	if err != nil {
 		return signed, err
 	}

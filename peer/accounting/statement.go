@@ -190,8 +190,8 @@ func (s *Signed) countersigned(c *Countersignature) ([]byte, error) {
 var ErrForged = errors.New("the signature is not by the key of the site: the statement was altered, or another key is configured")
 
 // Verify checks a statement in itself, that its site has signed it, and where it is countersigned that the
-// other site did. The keys are those of the two sites.
-func (s *Signed) Verify(by, with string, statement, counter verifier) error {
+// other site did. The keys are those of the two sites, of which either may have several.
+func (s *Signed) Verify(by, with []string, statement, counter verifier) error {
 	if err := s.Statement.check(); err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (s *Signed) Verify(by, with string, statement, counter verifier) error {
 	if err != nil {
 		return err
 	}
-	if !statement(by, message, s.Signature) {
+	if !slices.ContainsFunc(by, func(key string) bool { return statement(key, message, s.Signature) }) {
 		return fmt.Errorf("site %s: %w", s.Statement.By, ErrForged)
 	}
 	if s.Counter == nil {
@@ -208,7 +208,7 @@ func (s *Signed) Verify(by, with string, statement, counter verifier) error {
 	if message, err = s.countersigned(s.Counter); err != nil {
 		return err
 	}
-	if !counter(with, message, s.Counter.Signature) {
+	if !slices.ContainsFunc(with, func(key string) bool { return counter(key, message, s.Counter.Signature) }) {
 		return fmt.Errorf("countersignature of site %s: %w", s.Statement.With, ErrForged)
 	}
 	return nil

@@ -90,7 +90,7 @@ func TestHonestSitesAgree(t *testing.T) {
 		}
 		statement := accounting.NewStatement("south", "north", month, until.Add(protocol.Day), south)
 		signed := signedBy(rt, statement, newParty("south"))
-		if err := signed.Verify(newParty("south").public, newParty("north").public, check, check); err != nil {
+		if err := signed.Verify([]string{newParty("south").public}, []string{newParty("north").public}, check, check); err != nil {
 			rt.Fatal(err)
 		}
 		if disputes := statement.Compare(north); len(disputes) > 0 {
@@ -156,7 +156,7 @@ func TestLiesAreShown(t *testing.T) {
 		}
 		c.lie(&statement)
 		signed := signedBy(t, statement, newParty("south")) // the liar signs
-		if err := signed.Verify(newParty("south").public, newParty("north").public, check, check); err != nil {
+		if err := signed.Verify([]string{newParty("south").public}, []string{newParty("north").public}, check, check); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := statement.Compare(north); !slices.Equal(got, []accounting.Dispute{c.want}) {
@@ -221,7 +221,7 @@ func TestRunsOfAJobAreLines(t *testing.T) {
 		}
 		c.lie(&statement)
 		signed := signedBy(t, statement, newParty("south"))
-		if err := signed.Verify(newParty("south").public, newParty("north").public, check, check); err != nil {
+		if err := signed.Verify([]string{newParty("south").public}, []string{newParty("north").public}, check, check); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := statement.Compare(north); !slices.Equal(got, c.want) {
@@ -271,14 +271,14 @@ func TestReplayedMonth(t *testing.T) {
 	statement.Month = "2026-12"
 	by := newParty("south")
 	replayed := signedBy(t, statement, by)
-	if err := replayed.Verify(by.public, by.public, check, check); err == nil || !strings.Contains(err.Error(), "which is not in 2026-12") {
+	if err := replayed.Verify([]string{by.public}, []string{by.public}, check, check); err == nil || !strings.Contains(err.Error(), "which is not in 2026-12") {
 		t.Errorf("with the lines of November: %v", err)
 	}
 	for i := range statement.Lines {
 		statement.Lines[i].Ended = statement.Lines[i].Ended.Add(30 * protocol.Day)
 	}
 	replayed = signedBy(t, statement, by)
-	if err := replayed.Verify(by.public, by.public, check, check); err != nil {
+	if err := replayed.Verify([]string{by.public}, []string{by.public}, check, check); err != nil {
 		t.Fatal(err)
 	}
 	disputes := statement.Compare(north)
@@ -307,7 +307,7 @@ func TestSignaturesCoverAll(t *testing.T) {
 		if readErr != nil {
 			return readErr
 		}
-		return read.Verify(by.public, with.public, check, check)
+		return read.Verify([]string{with.public, by.public}, []string{by.public, with.public}, check, check)
 	}
 	if err = verify(data); err != nil {
 		t.Fatal(err)
@@ -345,15 +345,15 @@ func TestSignaturesCoverAll(t *testing.T) {
 	if err = verify(append(data, data...)); err == nil {
 		t.Error("two in a file are taken")
 	}
-	if err = signed.Verify(with.public, with.public, check, check); !errors.Is(err, accounting.ErrForged) {
+	if err = signed.Verify([]string{with.public}, []string{with.public}, check, check); !errors.Is(err, accounting.ErrForged) {
 		t.Errorf("by another key: %v", err)
 	}
-	if err = signed.Verify(by.public, by.public, check, check); !errors.Is(err, accounting.ErrForged) {
+	if err = signed.Verify([]string{by.public}, []string{by.public}, check, check); !errors.Is(err, accounting.ErrForged) {
 		t.Errorf("countersigned by another key: %v", err)
 	}
 	other := signedBy(t, accounting.NewStatement("south", "north", month, until, nil), by)
 	other.Counter = signed.Counter
-	if err = other.Verify(by.public, with.public, check, check); !errors.Is(err, accounting.ErrForged) {
+	if err = other.Verify([]string{by.public}, []string{with.public}, check, check); !errors.Is(err, accounting.ErrForged) {
 		t.Errorf("with the countersignature of another statement: %v", err)
 	}
 }
@@ -389,7 +389,7 @@ func FuzzStatement(f *testing.F) {
 			return
 		}
 		all := func(string, []byte, []byte) bool { return true }
-		if read.Verify("", "", all, all) != nil {
+		if read.Verify([]string{""}, []string{""}, all, all) != nil {
 			return
 		}
 		read.Statement.Compare(north)

@@ -9,18 +9,19 @@ import (
 
 // Here is what the local site shows of itself beside its accounts.
 type Here struct {
-	Software string
-	Area     string // of its prices
-	Load     protocol.Load
-	Loaded   bool // the load is known
-	Benefit  int  // of its own jobs by the grid, see [status.Benefit]
+	Software  string
+	PublicKey string
+	Area      string // of its prices
+	Load      protocol.Load
+	Loaded    bool // the load is known
+	Benefit   int  // of its own jobs by the grid, see [status.Benefit]
 }
 
 // Sites are the local site and its partners.
 func (a Answers) Sites(here Here) view.Sites {
 	own := view.Site{
 		Site: a.Name, Number: a.Number, Self: true, Link: "self", Reason: a.Site.StopReason(), Drain: a.Site.Drain,
-		GuestJobs: a.Rows.Committed(), LastSeen: a.Now, Software: here.Software, Prices: a.Desk.Prices.Text(here.Area),
+		GuestJobs: a.Rows.Committed(), LastSeen: a.Now, Software: here.Software, PublicKey: here.PublicKey, Prices: a.Desk.Prices.Text(here.Area),
 		OperatorJobs: a.operatorJobs(),
 	}
 	own.ShowCapacity(a.Desk.Capacity)

@@ -56,8 +56,28 @@ type Timing struct {
 type Partner struct {
 	Site      protocol.SiteName
 	PublicKey string // nkey, "U…"
-	URL       string // of its NATS server; empty: it dials this side
-	MaxRate   int64  // as that of [Config], for this partner alone
+	// NextPublicKey is accepted wherever PublicKey is; empty: there is none.
+	NextPublicKey string
+	URL           string // of its NATS server; empty: it dials this side
+	MaxRate       int64  // as that of [Config], for this partner alone
+}
+
+// keys are those that are accepted of the partner.
+func (p Partner) keys() []string {
+	if p.NextPublicKey == "" {
+		return []string{p.PublicKey}
+	}
+	return []string{p.PublicKey, p.NextPublicKey}
+}
+
+// verify checks a signature that the partner has made with one of its keys.
+func (p Partner) verify(purpose identity.Purpose, message, signature []byte) (err error) {
+	for _, key := range p.keys() {
+		if err = identity.Verify(key, purpose, message, signature); err == nil {
+			return nil
+		}
+	}
+	return err
 }
 
 // External is a NATS system of the user. At most one of Creds, Nkey and Token is
@@ -164,13 +184,19 @@ func (c *Config) validate() error {
 func (c *Config) validatePartners() error {
 	names, keys := map[protocol.SiteName]bool{c.Site: true}, map[string]bool{c.Key.Public(): true}
 	for _, p := range c.Partners {
-		if err := errors.Join(p.Site.Validate(), identity.ValidatePublic(p.PublicKey)); err != nil {
+		if err := p.Site.Validate(); err != nil {
 			return fmt.Errorf("partner %s: %w", p.Site, err)
 		}
-		if names[p.Site] || keys[p.PublicKey] {
-			return fmt.Errorf("partner %s: duplicate name or public key, or those of this site", p.Site)
+		for _, key := range p.keys() {
+			if err := identity.ValidatePublic(key); err != nil {
+				return fmt.Errorf("partner %s: %w", p.Site, err)
+			}
+			if names[p.Site] || keys[key] {
+				return fmt.Errorf("partner %s: duplicate name or public key, or those of this site", p.Site)
+			}
+			keys[key] = true
 		}
-		names[p.Site], keys[p.PublicKey] = true, true
+		names[p.Site] = true
 		if err := errors.Join(p.checkURL(), checkRate(p.MaxRate)); err != nil {
 			return fmt.Errorf("partner %s: %w", p.Site, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/identity"
@@ -94,7 +95,7 @@ func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, e
 	if err != nil {
 		return nil, err
 	}
-	if err = identity.Verify(partner.PublicKey, identity.Hello, signed.GetHello(), signed.GetSignature()); err != nil {
+	if err = partner.verify(identity.Hello, signed.GetHello(), signed.GetSignature()); err != nil {
 		return nil, reject(BadSignature, "hello: %w", err)
 	}
 	w, err := peerv1.DecodeHello(signed.GetHello())
@@ -121,7 +122,7 @@ func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, e
 }
 
 func readCard(signed *peerv1.SignedCard, partner Partner) (protocol.Card, error) {
-	err := identity.Verify(partner.PublicKey, identity.Card, signed.GetCard(), signed.GetSignature())
+	err := partner.verify(identity.Card, signed.GetCard(), signed.GetSignature())
 	if err != nil {
 		return protocol.Card{}, reject(BadCard, "site card: %w", err)
 	}
@@ -129,7 +130,7 @@ func readCard(signed *peerv1.SignedCard, partner Partner) (protocol.Card, error)
 	if err != nil {
 		return protocol.Card{}, reject(BadCard, "site card: %w", err)
 	}
-	if card.Site != partner.Site || card.PublicKey != partner.PublicKey {
+	if card.Site != partner.Site || !slices.Contains(partner.keys(), card.PublicKey) {
 		return protocol.Card{}, reject(BadCard, "the site card is of %s with key %s", card.Site, card.PublicKey)
 	}
 	return card, nil

@@ -64,7 +64,7 @@ func (p *partner) provenCard(card protocol.Card) protocol.Card {
 
 // checkProof is the proof of a life of the partner's own; none, if it is not the partner's.
 func (p *partner) checkProof(life protocol.Life) protocol.Proof {
-	if life.Proof == (protocol.Proof{}) || isProven(p.PublicKey, p.Site, life) {
+	if life.Proof == (protocol.Proof{}) || p.verify(identity.Life, lifeStatement(p.Site, life), life.Proof[:]) == nil {
 		return life.Proof
 	}
 	p.reject(reject(BadProof, "its own life (%v) is not signed by its key", life))

@@ -65,8 +65,8 @@ func (l *link) shownOther(state tls.ConnectionState) {
 	if err != nil {
 		key = err.Error()
 	}
-	l.keyRefused(fmt.Sprintf("its key is refused here: its server at %[1]s shows %[2]s, and public_key of [[partner]] %[3]s is %[4]s; "+
-		"compare with what keygen printed at %[3]s, and with url", p.URL, key, p.Site, p.PublicKey))
+	l.keyRefused(fmt.Sprintf("its key is refused here: its server at %[1]s shows %[2]s, and %[3]s; "+
+		"compare with what keygen printed at %[4]s, and with url", p.URL, key, p.keyText(), p.Site))
 }
 
 // dialFailed looks whether the partner's server has refused this site's key.
@@ -85,8 +85,8 @@ func (b *Bus) strangeKey(name, key string) {
 	if p == nil || p.inbound == nil {
 		return
 	}
-	p.inbound.keyRefused(fmt.Sprintf("its key is refused here: a peer that calls itself %[1]s shows %[2]s, and public_key of [[partner]] %[1]s is %[3]s; "+
-		"compare with what keygen printed at %[1]s", p.Site, key, p.PublicKey))
+	p.inbound.keyRefused(fmt.Sprintf("its key is refused here: a peer that calls itself %[1]s shows %[2]s, and %[3]s; "+
+		"compare with what keygen printed at %[1]s", p.Site, key, p.keyText()))
 }
 
 // hungUp records a caller that ended the handshake and claimed the name of a partner.
@@ -102,8 +102,17 @@ func (b *Bus) hungUp(name string, err error) {
 // unsigned records a hello in the partner's name without a valid signature of its key.
 func (l *link) unsigned() {
 	p := l.partner
-	l.keyRefused(fmt.Sprintf("its key is refused here: a hello in its name is not signed with %[1]s, public_key of [[partner]] %[2]s; "+
-		"compare with what keygen printed at %[2]s", p.PublicKey, p.Site))
+	l.keyRefused(fmt.Sprintf("its key is refused here: a hello in its name is signed with another one, and %[1]s; "+
+		"compare with what keygen printed at %[2]s", p.keyText(), p.Site))
+}
+
+// keyText says which keys of the partner are configured.
+func (p Partner) keyText() string {
+	text := fmt.Sprintf("public_key of [[partner]] %s is %s", p.Site, p.PublicKey)
+	if p.NextPublicKey != "" {
+		text += " and next_public_key " + p.NextPublicKey
+	}
+	return text
 }
 
 // refusalOf is what a NATS server says to a caller whose key it does not know.

@@ -26,7 +26,10 @@ func (b *Bus) newRoster(partners []Partner) *roster {
 			p = newPartner(b, c)
 			p.addLinks()
 		}
-		next.bySite[c.Site], next.byKey[c.PublicKey] = p, p
+		next.bySite[c.Site] = p
+		for _, key := range c.keys() {
+			next.byKey[key] = p
+		}
 	}
 	return next
 }

@@ -156,6 +156,63 @@ func TestKeysChange(t *testing.T) {
 	a.connected(t, b, 3)
 }
 
+// A partner with a second key comes in by either of the two, whoever dials, with evidence and files; the removal of one ends
+// what came by it, and it comes in no more.
+func TestNextKey(t *testing.T) {
+	t.Parallel()
+	for name, dialled := range map[string]bool{"the partner dials": false, "the partner is dialled": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, old, next := newSite(t, "cern"), newSite(t, "desy"), newSite(t, "desy")
+			a.start(t, loopback, func(c *bus.Config) { c.Streams = 1 })
+			next.file = []byte("output")
+			configured := bus.Partner{Site: "desy", PublicKey: old.key.Public(), NextPublicKey: next.key.Public()}
+			run := func(s *site) {
+				given := a.partner()
+				if dialled {
+					given.URL = ""
+				}
+				listens := ""
+				if dialled {
+					listens = loopback
+				}
+				s.start(t, listens, func(c *bus.Config) { c.Streams = 1 }, given)
+				if dialled {
+					configured.URL = s.partner().URL
+				}
+			}
+			for times, s := range []*site{old, next} {
+				run(s)
+				a.setPartners(t, configured)
+				a.connected(t, s, times+1)
+				s.connected(t, a, 1)
+				if key := a.cards["desy"].PublicKey; key != s.key.Public() {
+					t.Errorf("the card has the key %s", key)
+				}
+				s.sends(t, a, protocol.Grant{Tag: protocol.Tag{Job: tag.Job, Epoch: protocol.Epoch(times + 1)}})
+				a.receives(t, s, protocol.Grant{Tag: protocol.Tag{Job: tag.Job, Epoch: protocol.Epoch(times + 1)}})
+				if s == next {
+					got, err := a.bus.Fetch(t.Context(), "desy", bus.FetchRequest{Tag: tag, Stream: protocol.Stdout, Size: 100})
+					if err != nil || string(got) != "output" {
+						t.Errorf("fetched %q, %v", got, err)
+					}
+				}
+				s.bus.Close()
+				a.eventually(t, "the end of the session", func() bool { return a.bus.LinksUp("desy") == 0 })
+			}
+			run(old)
+			configured.PublicKey, configured.NextPublicKey = next.key.Public(), ""
+			a.setPartners(t, configured)
+			a.eventually(t, "the refusal of the old key", func() bool {
+				return slices.ContainsFunc(a.refusals, func(text string) bool { return strings.Contains(text, old.key.Public()) })
+			})
+			if a.bus.LinksUp("desy") > 0 {
+				t.Error("a link is up by the old key")
+			}
+		})
+	}
+}
+
 func TestAddressesChange(t *testing.T) {
 	t.Parallel()
 	a, b := newSite(t, "cern"), newSite(t, "desy")
@@ -195,11 +252,12 @@ func TestSetPartnersRefuses(t *testing.T) {
 	t.Parallel()
 	a, b := pair(t)
 	for want, partners := range map[string][]bus.Partner{
-		"duplicate name": {b.partner(), b.partner()},
-		"of this site":   {a.partner()},
-		"nats://":        {{Site: "kit", PublicKey: newSite(t, "kit").key.Public(), URL: "kit"}},
-		"partner kit":    {{Site: "kit", PublicKey: "U"}},
-		"neither can re": {{Site: "kit", PublicKey: newSite(t, "kit").key.Public()}},
+		"duplicate name":               {b.partner(), b.partner()},
+		"duplicate name or public key": {{Site: "kit", PublicKey: newSite(t, "kit").key.Public(), NextPublicKey: a.key.Public()}},
+		"of this site":                 {a.partner()},
+		"nats://":                      {{Site: "kit", PublicKey: newSite(t, "kit").key.Public(), URL: "kit"}},
+		"partner kit":                  {{Site: "kit", PublicKey: "U"}},
+		"neither can re":               {{Site: "kit", PublicKey: newSite(t, "kit").key.Public()}},
 	} {
 		at := a
 		if want == "neither can re" {

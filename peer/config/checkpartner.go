@@ -62,11 +62,11 @@ func (r *checker) checkPartners() {
 		r.Warn("", "no [[partner]] is configured: all jobs stay at this site")
 	}
 	names := map[protocol.SiteName]int{}
-	keys := map[string]int{}
+	keys := map[string]string{} // where each is configured
 	for i := range r.config.Partners {
 		p, key := &r.config.Partners[i], fmt.Sprintf("partner[%d]", i)
 		r.checkName(key+".name", p.Name, names)
-		r.checkPublicKey(key, p, keys)
+		r.checkPublicKeys(key, p, keys)
 		r.checkReach(key+".url", p)
 		r.AtLeast(key+".max_jobs", p.MaxJobs, 0)
 		r.AtLeast(key+".max_cpus", p.MaxCPUs, 0)
@@ -80,7 +80,7 @@ func (r *checker) checkPartners() {
 			r.checkAccount(key+".users."+user, p.Users[user])
 		}
 		r.warnOfGuests(key, p)
-		names[p.Name], keys[p.PublicKey] = i+1, i+1
+		names[p.Name] = i + 1
 	}
 }
 
@@ -111,11 +111,11 @@ func (r *checker) checkName(key string, name protocol.SiteName, seen map[protoco
 	case name == r.config.Site.Name:
 		r.Problem(key, "%q is this site itself; remove it", name)
 	case seen[name] > 0:
-		r.Problem(key, "duplicate name %q, first %s; keep one", name, r.where(seen[name]-1, "name"))
+		r.Problem(key, "duplicate name %q, first %s; keep one", name, r.where(fmt.Sprintf("partner[%d].name", seen[name]-1)))
 	}
 }
 
-func (r *checker) checkPublicKey(table string, p *Partner, seen map[string]int) {
+func (r *checker) checkPublicKeys(table string, p *Partner, seen map[string]string) {
 	key := table + ".public_key"
 	switch {
 	case p.PublicKey == "" && p.PublicKeyFile == "":
@@ -123,18 +123,36 @@ func (r *checker) checkPublicKey(table string, p *Partner, seen map[string]int) 
 	case p.PublicKey == "": // reported with the file
 	case p.PublicKeyFile != "":
 		r.Problem(table+".public_key_file", "excludes public_key; keep one of them")
-	case settings.Secret(p.PublicKey):
-		r.Problem(key, "this is a secret seed; its site must make a new one now. Write the public key, which begins with U")
-	case identity.ValidatePublic(p.PublicKey) != nil:
-		r.Problem(key, "%v", identity.ValidatePublic(p.PublicKey))
-	case seen[p.PublicKey] > 0:
-		r.Problem(key, "duplicate key, first %s; each site must have its own key", r.where(seen[p.PublicKey]-1, "public_key"))
+	default:
+		r.checkPublicKey(key, p.PublicKey, seen)
+	}
+	next := table + ".next_public_key"
+	switch p.NextPublicKey {
+	case "":
+	case p.PublicKey:
+		r.Problem(next, "is the same as public_key; remove it")
+	default:
+		r.checkPublicKey(next, p.NextPublicKey, seen)
 	}
 }
 
-// where says in words where a key of a partner stands.
-func (r *checker) where(i int, name string) string {
-	at := r.Places().Find(fmt.Sprintf("partner[%d].%s", i, name))
+// checkPublicKey checks one key of a partner, and notes where it is configured.
+func (r *checker) checkPublicKey(key, public string, seen map[string]string) {
+	switch first := seen[public]; {
+	case settings.Secret(public):
+		r.Problem(key, "this is a secret seed; its site must make a new one now. Write the public key, which begins with U")
+	case identity.ValidatePublic(public) != nil:
+		r.Problem(key, "%v", identity.ValidatePublic(public))
+	case first != "":
+		r.Problem(key, "duplicate key, first %s; each site must have its own key", r.where(first))
+	default:
+		seen[public] = key
+	}
+}
+
+// where says in words where a key is set.
+func (r *checker) where(key string) string {
+	at := r.Places().Find(key)
 	return "at " + at.String()
 }
 

@@ -460,6 +460,7 @@ type Partner struct {
 	Name          protocol.SiteName `toml:"name"`
 	PublicKey     string            `toml:"public_key"`      // after Load always set
 	PublicKeyFile settings.Path     `toml:"public_key_file"` // after Load always empty
+	NextPublicKey string            `toml:"next_public_key"` // accepted beside PublicKey; empty: none
 	URL           string            `toml:"url"`             // empty: the partner connects to this site
 	MaxJobs       int               `toml:"max_jobs"`        // 0: none
 	MaxCPUs       int               `toml:"max_cpus"`        // 0: no limit

@@ -24,6 +24,7 @@ import (
 const (
 	south = "UB3AOV7WTGXIUCE46224XH5OQQN3QCFCZVLDIPKZHTRYU3HWK27LJZZQ"
 	east  = "UCSL7X3DUXIOMQGWCKNHFTQ6QE5Y3BYMZSP5CQUK5E6ZILYKGAVP75AR"
+	third = "UCTIZDP5TZTEXJKKXXPQBAR26FFDR54KBXNA5BRHZZ5ZFPN3NXR7Q4EQ"
 	west  = "UBFLUYQEPGBR3KFONRH43GMAQNMUURU622EINITN2KQXZKURJXVXBSQI"
 )
 
@@ -51,7 +52,7 @@ func TestFilesOfADirectoryAddUp(t *testing.T) {
 			[accounts]
 			local = { root = "nobody" }`,
 		"20-south.toml": "[[partner]]\nname = \"south\"\npublic_key_file = \"south.pub\"\nmax_jobs = 5\nusers = { \"*\" = \"guest\" }",
-		"30-east.toml":  "[[partner]]\nname = \"east\"\npublic_key = \"" + east + "\"\nurl = \"nats://east:7501\"\nmax_jobs = 6\nmax_cpus = 2\n[partner.users]\nalice = \"guest1\"",
+		"30-east.toml":  "[[partner]]\nname = \"east\"\npublic_key = \"" + east + "\"\nnext_public_key = \"" + third + "\"\nurl = \"nats://east:7501\"\nmax_jobs = 6\nmax_cpus = 2\n[partner.users]\nalice = \"guest1\"",
 		"40-later.toml": "[rounds]\nlocal_wait_threshold = \"1h30m\"\n[accounts]\nlocal = { carol = \"c1\" }\n[localsched]\ncpus = 8\nnodes = 2\nmemory = \"2GB\"\nmachine = \"whole-node\"",
 		"south.pub":     south + "\n",
 		"notes.txt":     "not TOML",
@@ -72,7 +73,7 @@ func TestFilesOfADirectoryAddUp(t *testing.T) {
 	if len(c.Accounts.Local) != 2 || c.Accounts.Local["carol"] != "c1" || c.Accounts.Local["root"] != "nobody" {
 		t.Errorf("accounts: %v", c.Accounts.Local)
 	}
-	if trusted := c.Trusted(); trusted["south"] != south || trusted["east"] != east || len(trusted) != 2 {
+	if trusted := c.Trusted(); !slices.Equal(trusted["south"], []string{south}) || !slices.Equal(trusted["east"], []string{east, third}) || len(trusted) != 2 {
 		t.Errorf("trusted: %v", trusted)
 	}
 	if c.Gossip != nil {

@@ -90,7 +90,7 @@ func (c *Config) Peer(parts Parts) rules.Config {
 func (c *Config) PeerPartners() (out []rules.Partner) {
 	for _, p := range c.Partners {
 		out = append(out, rules.Partner{
-			Site: p.Name, PublicKey: p.PublicKey, MaxJobs: p.MaxJobs, MaxCPUs: p.MaxCPUs, MaxStaging: p.MaxStaging.Bytes(),
+			Site: p.Name, PublicKey: p.PublicKey, NextPublicKey: p.NextPublicKey, MaxJobs: p.MaxJobs, MaxCPUs: p.MaxCPUs, MaxStaging: p.MaxStaging.Bytes(),
 			Latency: p.Latency, Bandwidth: int64(p.Bandwidth), PerGB: protocol.Micro(p.PerGB), PerHour: protocol.Micro(p.PerHour),
 			Shared: slices.Sorted(slices.Values(p.Shared)),
 		})
@@ -200,12 +200,20 @@ func Initiations() []string {
 }
 
 // Trusted returns the partners' public keys, for gossip.
-func (c *Config) Trusted() map[protocol.SiteName]string {
-	trusted := make(map[protocol.SiteName]string, len(c.Partners))
-	for _, p := range c.Partners {
-		trusted[p.Name] = p.PublicKey
+func (c *Config) Trusted() map[protocol.SiteName][]string {
+	trusted := make(map[protocol.SiteName][]string, len(c.Partners))
+	for i := range c.Partners {
+		trusted[c.Partners[i].Name] = c.Partners[i].PublicKeys()
 	}
 	return trusted
+}
+
+// PublicKeys are those that are accepted of the partner: public_key, and next_public_key if it is set.
+func (p *Partner) PublicKeys() []string {
+	if p.NextPublicKey == "" {
+		return []string{p.PublicKey}
+	}
+	return []string{p.PublicKey, p.NextPublicKey}
 }
 
 // Guests returns the partners' tables of users, for accounts.Tables.

@@ -276,6 +276,7 @@ func (e *examination) lookAtPartner(ctx context.Context, table *config.Partner, 
 		return
 	case site.Link == "up":
 		e.add(check, OK, "each site reaches the other, and their keys match", "")
+		e.lookAtKeys(check, table, &site)
 		e.lookAtDrain(check, &site)
 		return
 	case site.Link == "unresponsive" || site.Link == "refused":
@@ -306,6 +307,18 @@ func (e *examination) lookAtPartner(ctx context.Context, table *config.Partner, 
 		} else {
 			e.add(check, OK, address+" answers", "")
 		}
+	}
+}
+
+// lookAtKeys says which of two keys a partner uses.
+func (e *examination) lookAtKeys(check string, table *config.Partner, site *view.Site) {
+	switch {
+	case table.NextPublicKey == "":
+	case site.PublicKey == table.NextPublicKey:
+		e.add(check, Warning, "it uses next_public_key, so that its former key is no longer needed",
+			fmt.Sprintf("write public_key = %q in its [[partner]], remove next_public_key, and reload", table.NextPublicKey))
+	default:
+		e.add(check, OK, "it uses public_key; next_public_key is accepted too", "")
 	}
 }
 

@@ -50,7 +50,8 @@ func (d *Daemon) startLinks(ctx context.Context) error {
 func busPartners(cfg *config.Config) (out []bus.Partner) {
 	for _, partner := range cfg.Partners {
 		out = append(out, bus.Partner{
-			Site: partner.Name, PublicKey: partner.PublicKey, URL: partner.URL, MaxRate: int64(partner.MaxRate),
+			Site: partner.Name, PublicKey: partner.PublicKey, NextPublicKey: partner.NextPublicKey,
+			URL: partner.URL, MaxRate: int64(partner.MaxRate),
 		})
 	}
 	return out

@@ -27,14 +27,14 @@ const (
 // Config says who this site is and where it gossips.
 type Config struct {
 	Self        Identity
-	Bind        string                       // IP address and port to listen on, UDP and TCP, as "127.0.0.1:7601"; port 0: any
-	Advertise   string                       // IP address and port that others reach this site at; empty: Bind
-	Join        []string                     // seeds, "host:port"; this site's own address does no harm
-	KeyringFile string                       // see [LoadKeys]
-	Every       time.Duration                // between digests when nothing changes; 0: [DefaultEvery]
-	Rejoin      time.Duration                // between looks for lost members; 0: [DefaultRejoin]
-	Trusted     map[protocol.SiteName]string // public keys of the partners, see [Gossip.SetTrusted]
-	Seed        uint64                       // of the jitter of timers and of the choice whom to look for
+	Bind        string                         // IP address and port to listen on, UDP and TCP, as "127.0.0.1:7601"; port 0: any
+	Advertise   string                         // IP address and port that others reach this site at; empty: Bind
+	Join        []string                       // seeds, "host:port"; this site's own address does no harm
+	KeyringFile string                         // see [LoadKeys]
+	Every       time.Duration                  // between digests when nothing changes; 0: [DefaultEvery]
+	Rejoin      time.Duration                  // between looks for lost members; 0: [DefaultRejoin]
+	Trusted     map[protocol.SiteName][]string // public keys of the partners, see [Gossip.SetTrusted]
+	Seed        uint64                         // of the jitter of timers and of the choice whom to look for
 
 	Sign   func(data []byte) []byte                            // with this site's Ed25519 key
 	Verify func(publicKey string, data, signature []byte) bool // by that key
@@ -87,7 +87,7 @@ type Gossip struct {
 	loops   sync.WaitGroup
 
 	mu      sync.Mutex
-	trusted map[protocol.SiteName]string
+	trusted map[protocol.SiteName][]string
 	newest  map[protocol.SiteName]heard // by trusted sites and this one
 	seq     uint64                      // of this site's last digest
 	load    *protocol.Load              // what this site advertises; nil: nothing yet
@@ -226,17 +226,17 @@ func (g *Gossip) Members() []Member {
 	return all
 }
 
-// trusts says whether the identity is the one configured for its name. The lock
+// trusts says whether the identity is one that is configured for its name. The lock
 // is held.
-func (g *Gossip) trusts(id Identity) bool { return g.trusted[id.Site] == id.PublicKey }
+func (g *Gossip) trusts(id Identity) bool { return slices.Contains(g.trusted[id.Site], id.PublicKey) }
 
-// SetTrusted replaces the public keys of the partners, after the configuration
-// was changed. What was heard from sites that lost their place is forgotten.
-func (g *Gossip) SetTrusted(trusted map[protocol.SiteName]string) {
+// SetTrusted replaces the public keys of the partners, of which one may have several, after the
+// configuration was changed. What was heard from sites with other keys than before is forgotten.
+func (g *Gossip) SetTrusted(trusted map[protocol.SiteName][]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for site, key := range g.trusted {
-		if trusted[site] != key {
+	for site, keys := range g.trusted {
+		if !slices.Equal(trusted[site], keys) {
 			delete(g.newest, site)
 		}
 	}

@@ -200,7 +200,7 @@ func TestForgedDigests(t *testing.T) {
 func TestReplayAndOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		_, sites, _ := grid(t, 1, func(c *gossip.Config) { c.Trusted["old"] = newSigner("old").public() })
+		_, sites, _ := grid(t, 1, func(c *gossip.Config) { c.Trusted["old"] = []string{newSigner("old").public()} })
 		s, key := sites[0], newSigner("old")
 		for _, step := range []struct {
 			incarnation, seq uint64
@@ -238,11 +238,19 @@ func TestReplayAndOrder(t *testing.T) {
 		}
 		s.SetTrusted(nil)
 		s.Receive(encoded(t, digestOf("old", 70, 12), 2, key))
-		s.SetTrusted(map[protocol.SiteName]string{"old": newSigner("new key").public()})
+		s.SetTrusted(map[protocol.SiteName][]string{"old": {newSigner("new key").public()}})
 		s.Receive(encoded(t, digestOf("old", 1, 13), 1, newSigner("new key")))
 		synctest.Wait()
 		if d, _ := s.handler.digest("old"); d.Load != load(13) || s.handler.refusals("unknown-site") != 1 {
 			t.Errorf("after the partner's key was changed: %+v, %v", d, s.handler.rejected)
+		}
+		s.SetTrusted(map[protocol.SiteName][]string{"old": {newSigner("new key").public(), key.public()}})
+		s.Receive(encoded(t, digestOf("old", 2, 14), 1, newSigner("new key")))
+		s.Receive(encoded(t, digestOf("old", 3, 15), 1, key))
+		s.Receive(encoded(t, digestOf("old", 4, 16), 1, newSigner("another key")))
+		synctest.Wait()
+		if d, _ := s.handler.digest("old"); d.Load != load(15) || s.handler.refusals("bad-signature") != 1 {
+			t.Errorf("with two keys of the partner: %+v, %v", d, s.handler.rejected)
 		}
 		closeAll(t, sites)
 	})

@@ -127,10 +127,10 @@ func keyring(t testing.TB, keys ...string) string {
 
 // configure makes the configuration of a site named "site-<n>" among others.
 func configure(n, of int, keys string) site {
-	trusted := make(map[protocol.SiteName]string)
+	trusted := make(map[protocol.SiteName][]string)
 	for i := 1; i <= of; i++ {
 		name := protocol.SiteName(fmt.Sprintf("site-%d", i))
-		trusted[name] = newSigner(string(name)).public()
+		trusted[name] = []string{newSigner(string(name)).public()}
 	}
 	name := protocol.SiteName(fmt.Sprintf("site-%d", n))
 	s := site{name: name, signer: newSigner(string(name)), handler: newRecorder()}

@@ -106,7 +106,7 @@ func (h *hooks) NotifyLeave(node *memberlist.Node) {
 	h.mu.Lock()
 	member, ok := h.members[node.Name]
 	delete(h.members, node.Name)
-	impostor := ok && h.trusted[member.Site] != "" && !h.g().trusts(member.Identity)
+	impostor := ok && len(h.trusted[member.Site]) > 0 && !h.g().trusts(member.Identity)
 	if ok && len(h.lost) < maxLost {
 		h.lost[node.Name] = member
 	}

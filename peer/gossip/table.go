@@ -2,6 +2,7 @@ package gossip
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -43,26 +44,30 @@ func (g *Gossip) receive(b []byte) {
 		g.receiveOwn(p)
 		return
 	}
-	key, trusted, fresh := g.expected(p)
-	switch {
-	case !trusted:
+	keys, fresh := g.expected(p)
+	if len(keys) == 0 {
 		g.reject(unknownSite, "site", p.Digest.Site)
-	case !fresh: // most packets come several times; looking first spares a signature check
-	case !p.verify(key, g.cfg.Verify):
-		g.reject(badSignature, "site", p.Digest.Site)
-	default:
-		g.take(p, key)
+		return
 	}
+	if !fresh { // most packets come several times; looking first spares a signature check
+		return
+	}
+	for _, key := range keys {
+		if p.verify(key, g.cfg.Verify) {
+			g.take(p, key)
+			return
+		}
+	}
+	g.reject(badSignature, "site", p.Digest.Site)
 }
 
-// expected gives the key that must have signed the packet, and whether the
+// expected gives the keys of which one must have signed the packet, and whether the
 // packet is newer than what is known.
-func (g *Gossip) expected(p packet) (key string, trusted, fresh bool) {
+func (g *Gossip) expected(p packet) (keys []string, fresh bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	key, trusted = g.trusted[p.Digest.Site]
 	known, heard := g.newest[p.Digest.Site]
-	return key, trusted, !heard || p.newer(known.packet)
+	return g.trusted[p.Digest.Site], !heard || p.newer(known.packet)
 }
 
 // take keeps a genuine digest, unless a newer one or another key came between.
@@ -71,7 +76,7 @@ func (g *Gossip) take(p packet, key string) {
 	h := heard{packet: p, sent: time.Now().Add(-p.Age.Std())}
 	g.mu.Lock()
 	known, ok := g.newest[site]
-	if g.trusted[site] != key || (ok && !p.newer(known.packet)) {
+	if !slices.Contains(g.trusted[site], key) || (ok && !p.newer(known.packet)) {
 		g.mu.Unlock()
 		return
 	}

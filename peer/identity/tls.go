@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -27,15 +29,17 @@ func (k *Key) ServerTLS(site string, now time.Time) (*tls.Config, error) {
 }
 
 // PartnerTLS makes the TLS side of a dial to a partner's NATS server. The
-// partner is who proves to hold the configured key, whatever its address,
+// partner is who proves to hold one of the accepted keys, whatever its address,
 // certificate authority or dates: the handshake of TLS 1.3 proves that the
 // server holds the private key of its certificate, and this checks that it is the
 // partner's. So the default verification, which asks authorities about host names,
 // is turned off and replaced, not left out. The name of the site goes along in the clear: a server
 // whose key is refused can tell its operator by whom.
-func (k *Key) PartnerTLS(site string, now time.Time, partner string) (*tls.Config, error) {
-	if err := ValidatePublic(partner); err != nil {
-		return nil, err
+func (k *Key) PartnerTLS(site string, now time.Time, accepted ...string) (*tls.Config, error) {
+	for _, public := range accepted {
+		if err := ValidatePublic(public); err != nil {
+			return nil, err
+		}
 	}
 	certificate, err := k.certificate(site, now)
 	if err != nil {
@@ -50,8 +54,9 @@ func (k *Key) PartnerTLS(site string, now time.Time, partner string) (*tls.Confi
 		// VerifyPeerCertificate.
 		VerifyConnection: func(state tls.ConnectionState) error {
 			key, err := PeerKey(state)
-			if err == nil && key != partner {
-				err = fmt.Errorf("the NATS server at this address has the key %s, not the partner's %s; check its url and public_key", key, partner)
+			if err == nil && !slices.Contains(accepted, key) {
+				err = fmt.Errorf("the NATS server at this address has the key %s, not the partner's %s; check its url and public_key",
+					key, strings.Join(accepted, " or "))
 			}
 			return err
 		},

@@ -108,6 +108,14 @@ func (p *Partner) UntakenReason() string {
 	return ""
 }
 
+// KeyInUse is the public key that the partner shows; before its first card, the one that is configured.
+func (p *Partner) KeyInUse() string {
+	if p.Card != nil {
+		return p.Card.PublicKey
+	}
+	return p.PublicKey
+}
+
 // Reached says whether it is connected and answers.
 func (p *Partner) Reached() bool { return p.Linked && !p.Unresponsive }
 

@@ -447,6 +447,20 @@ func TestView(t *testing.T) {
 			func(p *partner.Partner) { p.Card = nil },
 			func(v *view.Site) { v.Number, v.Software, v.CPUs, v.Nodes = 0, "", 0, 0 },
 		},
+		"with its first of two keys": {
+			func(p *partner.Partner) { p.PublicKey, p.NextPublicKey, p.Card.PublicKey = "U1", "U2", "U1" },
+			func(v *view.Site) { v.PublicKey, v.Reason = "U1", "uses public_key, and may use next_public_key" },
+		},
+		"with its second of two keys": {
+			func(p *partner.Partner) {
+				p.PublicKey, p.NextPublicKey, p.Card.PublicKey, p.Shared = "U1", "U2", "U2", []string{"/home"}
+			},
+			func(v *view.Site) {
+				v.PublicKey, v.Shared = "U2", []string{"/home"}
+				v.Reason = `uses next_public_key: write public_key = "U2" in its [[partner]], and remove next_public_key; ` +
+					"does not name /home in shared of its [[partner]] for this site, so files there are sent"
+			},
+		},
 		"busy": {
 			func(p *partner.Partner) {
 				p.HearLoad(protocol.Load{CPUs: 8, Busy: 4, QueuedJobs: 3, Benefit: 7, PowerIdledCPUs: 2, Draw: 1500, Budget: protocol.ActiveBudget(0)}, now-10)

@@ -32,16 +32,27 @@ func (p *Partner) View(now protocol.Instant, missing string) view.Site {
 	case p.Unresponsive:
 		v.Link, v.Reason = "unresponsive", "no answer within quote_timeout; not asked until its next message"
 	default:
-		v.Reason = p.unshared()
+		v.Reason = strings.Join(slices.DeleteFunc([]string{p.keyAdvice(), p.unshared()}, func(s string) bool { return s == "" }), "; ")
 	}
 	if p.Card != nil {
-		v.Number, v.Software = p.Card.Number, p.Card.Software
+		v.Number, v.Software, v.PublicKey = p.Card.Number, p.Card.Software, p.Card.PublicKey
 		v.ShowCapacity(&p.Card.Capacity)
 	}
 	if p.LoadAt != 0 {
 		v.ShowLoad(&p.Load)
 	}
 	return v
+}
+
+// keyAdvice says which of two keys the partner uses, and when the other one is to be removed; empty: it has one.
+func (p *Partner) keyAdvice() string {
+	switch {
+	case p.NextPublicKey == "":
+		return ""
+	case p.KeyInUse() == p.NextPublicKey:
+		return fmt.Sprintf("uses next_public_key: write public_key = %q in its [[partner]], and remove next_public_key", p.NextPublicKey)
+	}
+	return "uses public_key, and may use next_public_key"
 }
 
 // unshared says that the partner names no directories which are shared with it by the configuration here; empty: nothing is to

@@ -106,8 +106,10 @@ type DefaultWeights struct {
 type Partner struct {
 	Site      protocol.SiteName
 	PublicKey string
-	MaxJobs   int // of that site here at once; 0: none are taken
-	MaxCPUs   int // of its jobs here at once; 0: no limit
+	// NextPublicKey is accepted beside PublicKey; empty: there is none.
+	NextPublicKey string
+	MaxJobs       int // of that site here at once; 0: none are taken
+	MaxCPUs       int // of its jobs here at once; 0: no limit
 	// MaxStaging is how many bytes of files may come with a job of that site; 0: as [Config.MaxStaging] says.
 	MaxStaging int64
 	Latency    protocol.Duration // of the link to it, for the data of jobs
@@ -117,6 +119,11 @@ type Partner struct {
 	PerGB   protocol.Micro
 	PerHour protocol.Micro
 	Shared  []string // directories that both sites have, as [protocol.CheckSharedDirs] takes them
+}
+
+// Accepts says whether a public key is one of the partner's.
+func (p *Partner) Accepts(key string) bool {
+	return key == p.PublicKey || p.NextPublicKey != "" && key == p.NextPublicKey
 }
 
 // Moves says when a job that waits in a local queue is placed again, at a site where it ends sooner. The zero value

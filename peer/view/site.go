@@ -29,8 +29,9 @@ type Site struct {
 	Age         *protocol.Duration `json:"age_ms,omitempty"` // of the load; nil if no load is known
 	LastSeen    protocol.Instant   `json:"last_seen_ms"`     // 0: never
 	Software    string             `json:"software,omitempty"`
-	GuestJobs   int                `json:"guest_jobs"` // of that site, at this one
-	SentJobs    int                `json:"sent_jobs"`  // of this site, at that one
+	PublicKey   string             `json:"public_key,omitempty"` // that the site uses now; empty: not known
+	GuestJobs   int                `json:"guest_jobs"`           // of that site, at this one
+	SentJobs    int                `json:"sent_jobs"`            // of this site, at that one
 	// OperatorJobs are jobs of the own site's users in NeedsOperator, and guests of which its local scheduler cannot
 	// say whether it has them.
 	OperatorJobs int      `json:"operator_jobs,omitempty"`
