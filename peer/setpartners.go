@@ -18,7 +18,7 @@ import (
 func (p *Peer) setPartners(ev event.SetPartners) {
 	cfg := p.cfg
 	cfg.Partners = slices.SortedFunc(slices.Values(ev.Partners), func(a, b rules.Partner) int { return cmp.Compare(a.Site, b.Site) })
-	cfg.Associations = ev.Associations
+	cfg.Associations, cfg.PublicKey = ev.Associations, cmp.Or(ev.PublicKey, cfg.PublicKey)
 	if err := cfg.Validate(); err != nil {
 		p.answer(ev.Asked, view.Refusal{Code: view.BadRequest, Reason: err.Error()})
 		return

@@ -194,6 +194,23 @@ func TestAPartnersNextKey(t *testing.T) {
 	}
 }
 
+// TestTheOwnKeyChanges: cards and the list of sites have the new one, and an event without a key leaves it as it is.
+func TestTheOwnKeyChanges(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
+	partners := []rules.Partner{{Site: "b", MaxJobs: 9}}
+	for _, ev := range []event.SetPartners{{PublicKey: "U9", Partners: partners}, {Partners: partners}} {
+		l.step(ev)
+		if got := l.peer.Card("b").PublicKey; got != "U9" {
+			t.Errorf("after %+v the card has the key %q", ev, got)
+		}
+		l.step(event.AskSites{Asked: 7})
+		if sites, _ := l.answers[len(l.answers)-1].(view.Sites); sites.Sites[0].PublicKey != "U9" {
+			t.Errorf("after %+v the site is shown as %+v", ev, sites.Sites[0])
+		}
+	}
+}
+
 // TestAnOfferOfARemovedPartner: what the local scheduler was asked about it brings nothing, also if
 // the partner is back meanwhile.
 func TestAnOfferOfARemovedPartner(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/display"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -179,7 +180,8 @@ func (b *books) partner(name protocol.SiteName) (*config.Partner, error) {
 // keysOf are the public keys of this site or of a partner.
 func (b *books) keysOf(name protocol.SiteName) ([]string, error) {
 	if name == b.cfg.Site.Name {
-		return []string{b.key.Public()}, nil
+		former, err := statedir.ReadKeys(string(b.cfg.Site.StateDir))
+		return append(former, b.key.Public()), err
 	}
 	partner, err := b.partner(name)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -54,13 +55,12 @@ type acceptor struct {
 	bus      *Bus
 	listener net.Listener
 	server   *server.Server
-	config   *tls.Config
+	config   atomic.Pointer[tls.Config]
 	info     []byte        // what a NATS server says first
 	log      *rate.Limiter // of strangers
 	wg       sync.WaitGroup
 
-	waiting    *connlimit.Limiter
-	handshakes *connlimit.Paces
+	waiting *connlimit.Limiter
 
 	mu     sync.Mutex
 	closed bool
@@ -70,7 +70,7 @@ type acceptor struct {
 // openAcceptor listens on the configured address and lets partners in to the server.
 func (b *Bus) openAcceptor(ctx context.Context, s *server.Server) (*acceptor, error) {
 	const remedy = "free it or set [nats] listen to another host:port"
-	config, err := b.cfg.Key.ServerTLS(string(b.cfg.Site), time.Now())
+	config, err := b.serverTLS(b.key())
 	if err != nil {
 		return nil, err
 	}
@@ -86,17 +86,26 @@ func (b *Bus) openAcceptor(ctx context.Context, s *server.Server) (*acceptor, er
 		return nil, fmt.Errorf("[nats] listen = %q: the NATS server cannot listen on this address; %s: %w", b.cfg.Listen, remedy, err)
 	}
 	a := &acceptor{
-		bus: b, listener: listener, server: s, config: config,
-		info:       append(append([]byte("INFO "), info...), "\r\n"...),
-		log:        rate.NewLimiter(rate.Every(logStrangersEvery), strangersLogged),
-		waiting:    connlimit.New(maxWaiting, maxWaitingOfOne),
-		handshakes: connlimit.NewPaces(b.cfg.Timing.Handshake, handshakesAtOnce, maxPaced),
-		inside:     map[*partner][]net.Conn{},
+		bus: b, listener: listener, server: s,
+		info:    append(append([]byte("INFO "), info...), "\r\n"...),
+		log:     rate.NewLimiter(rate.Every(logStrangersEvery), strangersLogged),
+		waiting: connlimit.New(maxWaiting, maxWaitingOfOne),
+		inside:  map[*partner][]net.Conn{},
 	}
-	config.GetConfigForClient = a.paced
-	config.NextProtos = []string{transfer.Protocol} // of those who name one; NATS clients name none
+	a.config.Store(config)
 	a.wg.Go(a.accept)
 	return a, nil
+}
+
+// serverTLS is what those who connect to this site get to see of a key of it.
+func (b *Bus) serverTLS(key *identity.Key) (*tls.Config, error) {
+	config, err := key.ServerTLS(string(b.cfg.Site), time.Now())
+	if err != nil {
+		return nil, err
+	}
+	config.GetConfigForClient = b.paced
+	config.NextProtos = []string{transfer.Protocol} // of those who name one; NATS clients name none
+	return config, nil
 }
 
 // accept takes connections until the listener closes. When the process has no file
@@ -159,7 +168,7 @@ func (a *acceptor) greet(raw net.Conn) (*tls.Conn, *partner, error) {
 	if _, err := raw.Write(a.info); err != nil {
 		return nil, nil, reject(NoHandshake, "%w", err)
 	}
-	conn := tls.Server(raw, a.config)
+	conn := tls.Server(raw, a.config.Load())
 	err := conn.HandshakeContext(context.Background()) // bounded by the deadline
 	if errors.Is(err, errPaced) {
 		return nil, nil, reject(TooFast, "%w", err)
@@ -195,8 +204,8 @@ var errPaced = errors.New("too many TLS handshakes from this address")
 
 // paced looks at the pace of a caller's address once the caller has asked for a handshake, so
 // that connections which say nothing take nothing from others behind the same address.
-func (a *acceptor) paced(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-	if !a.handshakes.Allows(hello.Conn.RemoteAddr(), time.Now()) {
+func (b *Bus) paced(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+	if !b.handshakes.Allows(hello.Conn.RemoteAddr(), time.Now()) {
 		return nil, errPaced
 	}
 	return nil, nil //nolint:nilnil // with the configuration that is there

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 
+	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -22,10 +23,11 @@ var ErrUnknownPartner = errors.New("not a configured partner")
 type Bus struct {
 	cfg Config
 
-	server   *server.Server // nil: none embedded
-	acceptor *acceptor      // to server
-	password string         // of all connections to server
-	external *nats.Conn     // nil: none
+	server     *server.Server   // nil: none embedded
+	acceptor   *acceptor        // to server
+	password   string           // of all connections to server
+	handshakes *connlimit.Paces // with acceptor
+	external   *nats.Conn       // nil: none
 
 	pace   pace // of files from and to all partners
 	roster atomic.Pointer[roster]
@@ -41,8 +43,11 @@ func New(cfg Config) (*Bus, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	b := &Bus{cfg: cfg, password: rand.Text(), pace: newPace(cfg.MaxRate)}
-	b.roster.Store(b.newRoster(cfg.Partners))
+	b := &Bus{
+		cfg: cfg, password: rand.Text(), pace: newPace(cfg.MaxRate),
+		handshakes: connlimit.NewPaces(cfg.Timing.Handshake, handshakesAtOnce, maxPaced),
+	}
+	b.roster.Store(b.newRoster(cfg.Key, cfg.Partners))
 	return b, nil
 }
 

@@ -15,8 +15,10 @@ import (
 
 // Config is what a [Bus] needs. Site, Key, Card and Handler are required.
 type Config struct {
-	Site     protocol.SiteName
-	Key      *identity.Key
+	Site protocol.SiteName
+	Key  *identity.Key // at the start
+	// Former are public keys that this site has had. What partners say of its lives counts if one of these keys has signed it.
+	Former   []string
 	Partners []Partner
 	// Listen is the address of the embedded NATS server, "host:port"; port 0 lets
 	// the system choose. Empty: no server, this side only dials.
@@ -178,12 +180,12 @@ func (c *Config) validate() error {
 	if err := checkRate(c.MaxRate); err != nil {
 		return err
 	}
-	return c.validatePartners()
+	return c.validatePartners(c.Key, c.Partners)
 }
 
-func (c *Config) validatePartners() error {
-	names, keys := map[protocol.SiteName]bool{c.Site: true}, map[string]bool{c.Key.Public(): true}
-	for _, p := range c.Partners {
+func (c *Config) validatePartners(key *identity.Key, partners []Partner) error {
+	names, keys := map[protocol.SiteName]bool{c.Site: true}, map[string]bool{key.Public(): true}
+	for _, p := range partners {
 		if err := p.Site.Validate(); err != nil {
 			return fmt.Errorf("partner %s: %w", p.Site, err)
 		}

@@ -99,7 +99,7 @@ func (b *Bus) natsError(_ *nats.Conn, _ *nats.Subscription, err error) {
 // connectPartner connects to a partner's server; the first connection may come
 // later.
 func (b *Bus) connectPartner(ctx context.Context, p *partner, l *link) (*nats.Conn, error) {
-	pinned, err := b.cfg.Key.PartnerTLS(string(b.cfg.Site), time.Now(), p.keys()...)
+	pinned, err := b.key().PartnerTLS(string(b.cfg.Site), time.Now(), p.keys()...)
 	if err != nil {
 		return nil, err
 	}

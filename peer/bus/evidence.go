@@ -14,7 +14,7 @@ func (b *Bus) pack(to protocol.SiteName, m protocol.Message) ([]byte, error) {
 	if err != nil || !protocol.Evidence(m) {
 		return body, err
 	}
-	signature := b.cfg.Key.Sign(identity.Evidence, statement(m.Kind(), b.cfg.Site, to, body))
+	signature := b.key().Sign(identity.Evidence, statement(m.Kind(), b.cfg.Site, to, body))
 	return append(signature, body...), nil
 }
 

@@ -108,7 +108,7 @@ func (p *partner) dialFiles(ctx context.Context) (_ net.Conn, err error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := p.bus.cfg.Key.PartnerTLS(string(p.bus.cfg.Site), time.Now(), p.keys()...)
+	config, err := p.bus.key().PartnerTLS(string(p.bus.cfg.Site), time.Now(), p.keys()...)
 	if err != nil {
 		return nil, err
 	}

@@ -218,7 +218,7 @@ func TestOnlyPartnersGetConnectionsForFiles(t *testing.T) {
 	b.start(t, "", direct, a.partner())
 	b.connected(t, a, 1)
 	b.fetches(t, a)
-	if err := a.bus.SetPartners(nil); err != nil {
+	if err := a.bus.SetPartners(a.key, nil); err != nil {
 		t.Fatal(err)
 	}
 	_, err := b.bus.Fetch(t.Context(), "cern", bus.FetchRequest{Tag: tag, Stream: protocol.Stdout, Size: 10})

@@ -46,7 +46,6 @@ type opening struct {
 
 // newOpening makes a hello to a partner; with echo, an answer.
 func (b *Bus) newOpening(to protocol.SiteName, echo []byte) (*opening, error) {
-	key := b.cfg.Key
 	private, err := ecdh.X25519().GenerateKey(rand.Reader)
 	if err != nil {
 		return nil, fmt.Errorf("make a session key: %w", err)
@@ -56,6 +55,7 @@ func (b *Bus) newOpening(to protocol.SiteName, echo []byte) (*opening, error) {
 	if card.Site == "" {
 		return nil, errors.New("the peer is stopping, and has no card any more")
 	}
+	key := b.key()
 	card.Proof = b.prove(card.Life())
 	data, err := peerv1.EncodeCard(card)
 	if err != nil {

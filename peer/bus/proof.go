@@ -2,6 +2,7 @@ package bus
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -16,7 +17,7 @@ func (b *Bus) prove(life protocol.Life) protocol.Proof {
 	if life.Boot == 0 {
 		return protocol.Proof{}
 	}
-	return protocol.Proof(b.cfg.Key.Sign(identity.Life, lifeStatement(b.cfg.Site, life)))
+	return protocol.Proof(b.key().Sign(identity.Life, lifeStatement(b.cfg.Site, life)))
 }
 
 // isProven says whether the site with that public key has stated the life.
@@ -75,7 +76,8 @@ func (p *partner) checkProof(life protocol.Life) protocol.Proof {
 // itself; otherwise the partner has said nothing.
 func (p *partner) provenClaim(life protocol.Life) protocol.Life {
 	cfg := &p.bus.cfg
-	if life == (protocol.Life{}) || isProven(cfg.Key.Public(), cfg.Site, life) {
+	stated := func(key string) bool { return isProven(key, cfg.Site, life) }
+	if life == (protocol.Life{}) || slices.ContainsFunc(p.bus.roster.Load().own, stated) {
 		return life
 	}
 	p.reject(reject(BadProof, "it claims %v of this site, which this site has not signed", life))

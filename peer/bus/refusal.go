@@ -76,7 +76,7 @@ func (l *link) dialFailed(err error) {
 	}
 	p := l.partner
 	l.keyRefused(fmt.Sprintf("it refuses this site's key, %s: public_key of [[partner]] %s there is another, or that table is missing; "+
-		"ask its administrator to compare them", p.bus.cfg.Key.Public(), p.bus.cfg.Site))
+		"ask its administrator to compare them", p.bus.key().Public(), p.bus.cfg.Site))
 }
 
 // strangeKey records a caller with an unknown key that claims the name of a partner.
@@ -96,7 +96,7 @@ func (b *Bus) hungUp(name string, err error) {
 		return
 	}
 	p.inbound.keyRefused(fmt.Sprintf("a peer that calls itself %s refuses this site's key, %s: public_key of [[partner]] %s there is another; "+
-		"ask its administrator to compare them", p.Site, b.cfg.Key.Public(), b.cfg.Site))
+		"ask its administrator to compare them", p.Site, b.key().Public(), b.cfg.Site))
 }
 
 // unsigned records a hello in the partner's name without a valid signature of its key.

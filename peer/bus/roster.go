@@ -2,27 +2,34 @@ package bus
 
 import (
 	"errors"
+	"slices"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// roster is a set of partners. It never changes; the bus gets another.
+// roster is a set of partners, and the key by which this site shows itself to them. It never changes; the bus gets another.
 type roster struct {
+	key    *identity.Key
+	own    []string // public keys that this site has or had
 	bySite map[protocol.SiteName]*partner
 	byKey  map[string]*partner
 }
 
-// newRoster makes a set, in which partners that stay as they are keep what runs for them.
-func (b *Bus) newRoster(partners []Partner) *roster {
+// newRoster makes a set, in which partners that stay as they are keep what runs for them if this site's key stays too.
+func (b *Bus) newRoster(key *identity.Key, partners []Partner) *roster {
 	before := b.roster.Load()
 	if before == nil {
-		before = &roster{}
+		before = &roster{own: b.cfg.Former}
 	}
-	next := &roster{bySite: map[protocol.SiteName]*partner{}, byKey: map[string]*partner{}}
+	next := &roster{key: key, own: before.own, bySite: map[protocol.SiteName]*partner{}, byKey: map[string]*partner{}}
+	if !slices.Contains(next.own, key.Public()) {
+		next.own = append(slices.Clone(next.own), key.Public())
+	}
 	for _, c := range partners {
 		p := before.bySite[c.Site]
-		if p == nil || p.Partner != c {
+		if p == nil || p.Partner != c || key != before.key {
 			p = newPartner(b, c)
 			p.addLinks()
 		}
@@ -33,6 +40,9 @@ func (b *Bus) newRoster(partners []Partner) *roster {
 	}
 	return next
 }
+
+// key is that of this site.
+func (b *Bus) key() *identity.Key { return b.roster.Load().key }
 
 // without lists the partners that another set does not have as they are here.
 func (r *roster) without(other *roster) (left []*partner) {
@@ -54,29 +64,32 @@ func (b *Bus) SendCard() {
 	}
 }
 
-// SetPartners replaces the partners while the bus runs, or before. Those that are there as they
-// were keep their sessions. The connections of the others end, dialled and accepted ones; a
+// SetPartners replaces the partners and this site's key while the bus runs, or before. Partners that are there as they
+// were keep their sessions, unless the key is another one. The connections of the others end, dialled and accepted ones; a
 // partner with another key or address then starts again. After the return, the handler is not called
 // for removed partners; for a connected one it has been called with its disconnection. It must not be called by the handler. After an error nothing has changed.
-func (b *Bus) SetPartners(partners []Partner) error {
-	cfg := b.cfg
-	cfg.Partners = partners
-	if err := cfg.validatePartners(); err != nil {
+func (b *Bus) SetPartners(key *identity.Key, partners []Partner) error {
+	if err := b.cfg.validatePartners(key, partners); err != nil {
 		return err
 	}
 	b.changing.Lock()
 	defer b.changing.Unlock()
-	before, next := b.roster.Load(), b.newRoster(partners)
+	before, next := b.roster.Load(), b.newRoster(key, partners)
 	if b.begin == nil {
 		b.roster.Store(next)
 		return nil
 	}
 	added, left := next.without(before), before.without(next)
-	if err := b.joinOwn(added); err != nil {
+	shown, err := b.serverTLS(key)
+	if err != nil {
+		return err
+	}
+	if err = b.joinOwn(added); err != nil {
 		return err
 	}
 	b.roster.Store(next)
 	if b.acceptor != nil {
+		b.acceptor.config.Store(shown)
 		b.acceptor.expel(left)
 	}
 	for _, p := range left {

@@ -16,7 +16,7 @@ import (
 // setPartners fails on an error.
 func (s *site) setPartners(t testing.TB, partners ...bus.Partner) {
 	t.Helper()
-	if err := s.bus.SetPartners(partners); err != nil {
+	if err := s.bus.SetPartners(s.key, partners); err != nil {
 		t.Fatalf("%s: %v", s.name, err)
 	}
 }
@@ -213,6 +213,71 @@ func TestNextKey(t *testing.T) {
 	}
 }
 
+// A site replaces its own key while its bus runs, at one that dials it and one that it dials: sessions come back with the new key,
+// and what partners say of its life by a signature of the former key still counts.
+func TestOwnKeyChanges(t *testing.T) {
+	t.Parallel()
+	a, b, c := newSite(t, "cern"), newSite(t, "desy"), newSite(t, "kit")
+	former, next := a.key, newSite(t, "cern").key
+	a.life = theLife
+	b.start(t, loopback, nil)
+	a.start(t, loopback, nil, b.partner(), c.partner())
+	knownAs := func(dialled bool) bus.Partner {
+		p := a.partner()
+		p.PublicKey, p.NextPublicKey = former.Public(), next.Public()
+		if dialled {
+			return p
+		}
+		p.URL = ""
+		return p
+	}
+	b.setPartners(t, knownAs(false))
+	c.start(t, "", nil, knownAs(true))
+	for _, s := range []*site{b, c} {
+		s.connected(t, a, 1)
+		a.connected(t, s, 1)
+	}
+	b.mu.Lock()
+	signed := b.cards["cern"]
+	b.mu.Unlock()
+	stated := signed.Life()
+
+	a.mu.Lock()
+	a.key = next // its card has it
+	a.mu.Unlock()
+	a.setPartners(t, b.partner(), c.partner())
+	for _, s := range []*site{b, c} {
+		s.connected(t, a, 2)
+		a.connected(t, s, 2)
+		s.mu.Lock()
+		if got := s.cards["cern"].PublicKey; got != next.Public() {
+			t.Errorf("%s got a card with the key %s", s.name, got)
+		}
+		s.mu.Unlock()
+		a.sends(t, s, protocol.Grant{Tag: tag})
+		s.receives(t, a, protocol.Grant{Tag: tag})
+	}
+	life := protocol.Life{Incarnation: 1, Boot: 1, Begun: 1, Generation: 1}
+	b.sends(t, a, protocol.Watermark{Life: life, Seen: stated})
+	a.receives(t, b, protocol.Watermark{Life: provenBy(b, b.name, life), Seen: stated})
+
+	// The former key is removed where it is configured: the site goes on with the new one.
+	only := knownAs(true)
+	only.PublicKey, only.NextPublicKey = next.Public(), ""
+	c.setPartners(t, only)
+	c.connected(t, a, 3)
+	a.connected(t, c, 3)
+	// It goes back to the former key, which counts no more.
+	a.mu.Lock()
+	a.key = former
+	a.mu.Unlock()
+	a.setPartners(t, b.partner(), c.partner())
+	a.connected(t, b, 3)
+	c.eventually(t, "the refusal of the former key", func() bool {
+		return slices.ContainsFunc(c.refusals, func(text string) bool { return strings.Contains(text, former.Public()) })
+	})
+}
+
 func TestAddressesChange(t *testing.T) {
 	t.Parallel()
 	a, b := newSite(t, "cern"), newSite(t, "desy")
@@ -263,7 +328,7 @@ func TestSetPartnersRefuses(t *testing.T) {
 		if want == "neither can re" {
 			at = b
 		}
-		if err := at.bus.SetPartners(partners); err == nil || !strings.Contains(err.Error(), want) {
+		if err := at.bus.SetPartners(at.key, partners); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
 	}

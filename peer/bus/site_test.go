@@ -87,6 +87,8 @@ func newSite(t testing.TB, name protocol.SiteName) *site {
 }
 
 func (s *site) card(protocol.SiteName) protocol.Card {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return protocol.Card{
 		Site: s.name, Number: 1, PublicKey: s.key.Public(), Software: "test", Protocol: protocol.ProtocolVersion,
 		Capacity:    protocol.Capacity{CPUs: 64, Nodes: 4},

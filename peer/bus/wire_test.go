@@ -206,7 +206,7 @@ func TestHelloesAreForOneReceiverAndOneHandshake(t *testing.T) {
 		t.Errorf("at another site: got %v", err)
 	}
 	stranger := cern
-	stranger.PublicKey = b.cfg.Key.Public()
+	stranger.PublicKey = b.key().Public()
 	if _, err = readHello(hello.signed, "desy", stranger); reasonOf(err) != BadSignature {
 		t.Errorf("with another key: got %v", err)
 	}

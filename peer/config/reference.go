@@ -136,7 +136,7 @@ func siteKeys() []entry {
 		{name: "name", required: true, example: `"north"`, about: "Name of the site: 1 to 32 lower case letters, digits and hyphens, starting with a letter. It must be unique in the grid."},
 		{name: "number", required: true, example: "1", about: "Number of the site, 1 to 9000. The IDs of its jobs start with it. It must be unique in the grid."},
 		{name: "state_dir", about: "Directory of the peer's database and of the jobs' files. It must be on a local disk."},
-		{name: "key", about: "File of the site's secret key, with mode 0600. \"switchyard keygen --out PATH\" creates it, and PATH.pub for the partners."},
+		{name: "key", live: true, about: "File of the site's secret key, with mode 0600. \"switchyard keygen --out PATH\" creates it, and PATH.pub for the partners. docs/operations.md explains how it is replaced while the peer runs."},
 		{name: "socket", about: "Socket of the peer, to which the commands connect; at most 103 characters."},
 		{name: "machine", example: `"north-pair"`, about: "Name of the machine, for a state_dir that moves between computers on purpose, such as that of a failover pair: both computers set the same name. If unset, /etc/machine-id and the inode of state_dir identify the machine; a peer with a copied or moved state_dir then starts no jobs until an operator runs \"switchyard recover\"."},
 		{name: "seed", about: "Seed of all random choices of the peer, such as the jitter of its pauses. The site number is mixed in, so all sites may use the same seed."},

@@ -61,7 +61,9 @@ type Daemon struct {
 	active    atomic.Pointer[config.Config]
 	level     slog.LevelVar
 
-	key       *identity.Key
+	key       *identity.Key   // changes under reloading
+	keys      []string        // public ones that the site has had
+	locks     []*witness.Lock // of the keys that this peer has used; guarded by reloading
 	store     *store.Store
 	witness   *witness.File
 	witnessed protocol.Life // what it remembered at the start

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 
 func (d *Daemon) startLinks(ctx context.Context) error {
 	cfg := bus.Config{
-		Site: d.cfg.Site.Name, Key: d.key, Listen: d.cfg.NATS.Listen,
+		Site: d.cfg.Site.Name, Key: d.key, Former: d.keys, Listen: d.cfg.NATS.Listen,
 		Card: d.node.Card, Handler: busHandler{d.node}, Log: d.log,
 		Streams: d.cfg.Transfer.Streams, MaxRate: int64(d.cfg.Transfer.MaxRate),
 	}
@@ -35,15 +36,18 @@ func (d *Daemon) startLinks(ctx context.Context) error {
 		return fmt.Errorf("[nats]: %w%s", err, addressRemedy(err, "[nats] listen"))
 	}
 	d.onStop("the links", func() error { links.Close(); return nil })
-	if d.gossip, err = d.startGossip(); err != nil { //nolint:contextcheck // it runs until it is closed
-		return err
-	}
-	if d.gossip == nil {
-		d.node.Attach(transport{links}, nil)
+	d.node.Attach(transport{links}, nil)
+	if d.cfg.Gossip == nil {
 		return nil
 	}
-	d.node.Attach(transport{links}, d.gossip)
-	return nil
+	d.onStop("the gossip", func() error {
+		d.reloading.Lock()
+		defer d.reloading.Unlock()
+		return d.stopGossip()
+	})
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	return d.startGossip(d.cfg, d.key, nil) //nolint:contextcheck // it runs until it is closed
 }
 
 // busPartners are the partners as the links need them.
@@ -60,39 +64,69 @@ func busPartners(cfg *config.Config) (out []bus.Partner) {
 // gossipLeave is how long leaving the gossip may take.
 const gossipLeave = 500 * time.Millisecond
 
-// startGossip returns nil without a table [gossip].
-func (d *Daemon) startGossip() (*gossip.Gossip, error) {
-	cfg := d.cfg.Gossip
-	if cfg == nil {
-		return nil, nil //nolint:nilnil // documented
-	}
+// startGossip begins to gossip as the site with a key, and looks for members at some addresses beside those of the
+// configuration. The caller holds reloading.
+func (d *Daemon) startGossip(cfg *config.Config, key *identity.Key, members []string) error {
 	card := d.node.Card(d.cfg.Site.Name)
 	if card.Site == "" {
-		return nil, nil //nolint:nilnil // the node has stopped, and says why
+		return nil // the node has stopped, and says why
 	}
+	table := d.cfg.Gossip
 	talk, err := gossip.Start(gossip.Config{
 		Self: gossip.Identity{
-			Site: d.cfg.Site.Name, Number: d.cfg.Site.Number, PublicKey: d.key.Public(),
+			Site: d.cfg.Site.Name, Number: d.cfg.Site.Number, PublicKey: key.Public(),
 			FirstStart: card.FirstStart, Incarnation: card.Incarnation,
 		},
-		Bind: cfg.Bind, Advertise: cfg.Advertise, Join: cfg.Join, KeyringFile: string(cfg.Keyring),
-		Every: cfg.AnnounceInterval.Std(), Rejoin: cfg.RejoinInterval.Std(), Trusted: d.cfg.Trusted(),
+		Bind: table.Bind, Advertise: table.Advertise, Join: slices.Concat(table.Join, members), KeyringFile: string(table.Keyring),
+		Every: table.AnnounceInterval.Std(), Rejoin: table.RejoinInterval.Std(), Trusted: cfg.Trusted(),
 		Seed:    d.seed() + uint64(d.cfg.Site.Number),
-		Sign:    d.key.Signer(identity.Gossip),
+		Sign:    key.Signer(identity.Gossip),
 		Verify:  identity.Verifier(identity.Gossip),
 		Handler: gossipHandler{d.node},
 		Logger:  d.log,
 	})
 	if err != nil {
-		return nil, err // it names the key and the remedy
+		return err // it names the key and the remedy
 	}
-	d.onStop("the gossip", func() error {
-		if err := talk.Leave(gossipLeave); err != nil {
-			d.log.Debug("gossip_left_in_silence", "error", err) // the others find out by themselves
+	d.gossip = talk
+	d.node.Attach(transport{d.links}, talk)
+	return nil
+}
+
+// stopGossip ends what startGossip has begun, if it has. The caller holds reloading.
+func (d *Daemon) stopGossip() error {
+	talk := d.gossip
+	if talk == nil {
+		return nil
+	}
+	d.gossip = nil
+	d.node.Attach(transport{d.links}, nil)
+	if err := talk.Leave(gossipLeave); err != nil {
+		d.log.Debug("gossip_left_in_silence", "error", err) // the others find out by themselves
+	}
+	return talk.Close()
+}
+
+// changeGossip has the gossip go on with the keys of a configuration. Members know this one by its key, so that with another
+// one it leaves and joins again.
+func (d *Daemon) changeGossip(cfg *config.Config, key *identity.Key) error {
+	switch {
+	case d.cfg.Gossip == nil:
+		return nil
+	case d.gossip != nil && key.Public() == d.gossip.Self().PublicKey:
+		d.gossip.SetTrusted(cfg.Trusted())
+		return nil
+	}
+	var members []string
+	if d.gossip != nil {
+		for _, one := range d.gossip.Members() {
+			members = append(members, one.Address)
 		}
-		return talk.Close()
-	})
-	return talk, nil
+	}
+	if err := d.stopGossip(); err != nil {
+		return err
+	}
+	return d.startGossip(cfg, key, members)
 }
 
 // addressRemedy adds the remedy to the error of an address in use.

@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/statedir"
@@ -108,36 +109,52 @@ func (d *Daemon) missingPartnersHere(ctx context.Context, next *config.Config) [
 	return missingPartners(next, knownPartnerJobs(sites))
 }
 
-// changePartners applies the partners of a configuration.
-func (d *Daemon) changePartners(ctx context.Context, next *config.Config) error {
-	err := d.setPartners(ctx, next)
+// changePartners applies the partners of a configuration if they are others, and the site's key if it is another one.
+func (d *Daemon) changePartners(ctx context.Context, next *config.Config, key *identity.Key, others bool) error {
+	if !others && key == d.key {
+		return nil
+	}
+	if err := d.prepareKey(ctx, key); err != nil {
+		return err
+	}
+	err := d.setPartners(ctx, next, key)
 	if err != nil { // all or nothing
-		return errors.Join(err, d.setPartners(ctx, d.active.Load()))
+		return errors.Join(err, d.setPartners(ctx, d.active.Load(), d.key))
 	}
 	before := d.active.Load()
+	d.key = key
 	if !reflect.DeepEqual(before.Associations, next.Associations) || !reflect.DeepEqual(before.PeerPartners(), next.PeerPartners()) { // cards have them
 		d.links.SendCard()
 	}
 	return nil
 }
 
+// prepareKey does what must be done before the site shows a key: the lock is taken, and the state directory names the key.
+func (d *Daemon) prepareKey(ctx context.Context, key *identity.Key) error {
+	if key.Public() == d.key.Public() {
+		return nil
+	}
+	if err := d.lock(ctx, key); err != nil {
+		return err
+	}
+	_, err := noteKey(string(d.cfg.Site.StateDir), key)
+	return err
+}
+
 // setPartners gives all parts of the peer the partners: first who may run jobs here, then the
 // node, which must know whose messages the links bring.
-func (d *Daemon) setPartners(ctx context.Context, cfg *config.Config) error {
+func (d *Daemon) setPartners(ctx context.Context, cfg *config.Config, key *identity.Key) error {
 	limited, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
 	d.accounts.set(cfg)
 	_, err := d.node.Ask(limited, func(asked event.AskID) event.Event {
-		return event.SetPartners{Asked: asked, Partners: cfg.PeerPartners(), Associations: cfg.AssociationTable()}
+		return event.SetPartners{Asked: asked, PublicKey: key.Public(), Partners: cfg.PeerPartners(), Associations: cfg.AssociationTable()}
 	})
 	if err != nil {
 		return err
 	}
-	if err = d.links.SetPartners(busPartners(cfg)); err != nil { //nolint:contextcheck // a dial for files ends with their path
+	if err = d.links.SetPartners(key, busPartners(cfg)); err != nil { //nolint:contextcheck // a dial for files ends with their path
 		return err
 	}
-	if d.gossip != nil {
-		d.gossip.SetTrusted(cfg.Trusted())
-	}
-	return nil
+	return d.changeGossip(cfg, key) //nolint:contextcheck // it runs until it is closed
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -61,12 +62,19 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	if err = d.queue.Accepts(mixed); err != nil {
 		return d.notReloaded(by, err), nil
 	}
+	key, err := d.keyOf(mixed)
+	if err != nil {
+		return d.notReloaded(by, err), nil
+	}
 	changed, restart := changesOf(before, next)
+	if key != d.key {
+		changed = append(changed, api.Change{Key: "site.key", From: d.key.Public(), To: key.Public()})
+	}
 	feeds, err := pricefeed.Reopen(d.feedFiles, slices.Concat(changed, restart), d.log)
 	if err != nil {
 		return d.notReloaded(by, err), nil
 	}
-	if err = d.apply(ctx, mixed, changed); err != nil {
+	if err = d.apply(ctx, mixed, changed, key); err != nil {
 		return api.Reloaded{}, err
 	}
 	d.noteSettings(by)
@@ -123,8 +131,17 @@ func changesOf(before, next *config.Config) (changed, restart []api.Change) {
 
 func changeOf(c config.Change) api.Change { return api.Change{Key: c.Key, From: c.From, To: c.To} }
 
-// apply activates a configuration that differs in some keys.
-func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.Change) error {
+// keyOf is the site's key by a configuration: the present one, unless the file has another.
+func (d *Daemon) keyOf(cfg *config.Config) (*identity.Key, error) {
+	key, err := readKey(cfg)
+	if err == nil && key.Public() == d.key.Public() {
+		return d.key, nil
+	}
+	return key, err
+}
+
+// apply activates a configuration that differs in some keys, and the key of the site.
+func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.Change, key *identity.Key) error {
 	in := func(prefixes ...string) bool {
 		return slices.ContainsFunc(changed, func(c api.Change) bool {
 			return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(c.Key, prefix) })
@@ -155,10 +172,8 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 			return fmt.Errorf("change the power budget: %w", err)
 		}
 	}
-	if in("partner[", "association[") {
-		if err = d.changePartners(ctx, next); err != nil {
-			return fmt.Errorf("change the partners: %w", err)
-		}
+	if err = d.changePartners(ctx, next, key, in("partner[", "association[")); err != nil {
+		return fmt.Errorf("change the partners: %w", err)
 	}
 	if d.issuer != nil && in("api.oidc.user[") {
 		d.issuer.SetRules(next.API.OIDC.Rules())

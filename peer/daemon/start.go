@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -16,43 +17,86 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/otlp"
 	"github.com/switchyard-hpc/switchyard/peer/recording"
 	"github.com/switchyard-hpc/switchyard/peer/results"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
 	"github.com/switchyard-hpc/switchyard/peer/witness"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 )
 
 func (d *Daemon) openKey(context.Context) (err error) {
-	if d.key, err = identity.LoadKey(string(d.cfg.Site.Key)); err != nil {
-		return fmt.Errorf("[site] key: %w; make one with: switchyard keygen --out %s", err, d.cfg.Site.Key)
+	d.key, err = readKey(d.cfg)
+	return err
+}
+
+// readKey reads the key of a site.
+func readKey(cfg *config.Config) (*identity.Key, error) {
+	key, err := identity.LoadKey(string(cfg.Site.Key))
+	if err != nil {
+		return nil, fmt.Errorf("[site] key: %w; make one with: switchyard keygen --out %s", err, cfg.Site.Key)
 	}
-	return nil
+	return key, nil
 }
 
 // lockKey keeps a second peer of the site from starting on this machine.
 func (d *Daemon) lockKey(ctx context.Context) error {
-	lock, warning, err := witness.Acquire(ctx, d.key.Public(), string(d.cfg.Site.StateDir))
+	d.onStop("the locks of keys", func() error {
+		d.reloading.Lock()
+		defer d.reloading.Unlock()
+		var errs []error
+		for _, lock := range d.locks {
+			errs = append(errs, lock.Close())
+		}
+		return errors.Join(errs...)
+	})
+	d.reloading.Lock()
+	defer d.reloading.Unlock()
+	return d.lock(ctx, d.key)
+}
+
+// lock takes the lock of a key until the peer stops.
+func (d *Daemon) lock(ctx context.Context, key *identity.Key) error {
+	lock, warning, err := witness.Acquire(ctx, key.Public(), string(d.cfg.Site.StateDir))
 	if err != nil {
 		return fmt.Errorf("[site] key: %w", err)
 	}
 	if warning != "" {
 		d.log.Warn("key_lock_failed", "why", warning)
 	}
-	d.onStop("the lock of the key", lock.Close)
+	d.locks = append(d.locks, lock)
 	return nil
 }
 
 // openWitness finds what the store must not be older than.
 func (d *Daemon) openWitness(context.Context) error {
 	dir := string(d.cfg.Site.StateDir)
-	file, seen, err := witness.Open(d.key.Public(), dir, filepath.Join(dir, "spool"))
+	keys, err := noteKey(dir, d.key)
+	if err != nil {
+		return err
+	}
+	d.keys = keys
+	file, seen, err := witness.Open(keys, dir, filepath.Join(dir, "spool"))
 	if err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
 	d.witness, d.witnessed = file, seen
 	d.onStop("the witness file", file.Close)
-	if d.machine, err = witness.Machine(d.key.Public(), dir, d.cfg.Site.Machine); err != nil {
+	if d.machine, err = witness.Machine(keys[0], dir, d.cfg.Site.Machine); err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
 	return nil
+}
+
+// noteKey has the state directory name a key before the site shows it, and returns all that the site has had.
+func noteKey(dir string, key *identity.Key) ([]string, error) {
+	keys, err := statedir.NoteKey(dir, key.Public())
+	if err != nil {
+		return nil, fmt.Errorf("[site] state_dir: %w", err)
+	}
+	for i, one := range keys {
+		if err = identity.ValidatePublic(one); err != nil {
+			return nil, fmt.Errorf("[site] state_dir: %s: key %d: %w; correct it", statedir.Keys(dir), i+1, err)
+		}
+	}
+	return keys, nil
 }
 
 // seed is that of the configuration; the core adds the site's number.

@@ -160,10 +160,11 @@ type Reconfigure struct {
 	Runtime rules.RuntimeConfig
 }
 
-// SetPartners replaces the configured partners, and what the accounts, partitions and QOS of their jobs
-// and of local users' jobs mean here, from here on. Answered by [view.Done] or [view.Refusal].
+// SetPartners replaces the configured partners, what the accounts, partitions and QOS of their jobs
+// and of local users' jobs mean here, and the local site's public key, from here on. Answered by [view.Done] or [view.Refusal].
 type SetPartners struct {
 	Asked        AskID
+	PublicKey    string          // empty: as it was
 	Partners     []rules.Partner // in any order
 	Associations association.Table
 }

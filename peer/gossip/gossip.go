@@ -209,6 +209,9 @@ func (g *Gossip) size() int {
 	return len(g.members) + 1
 }
 
+// Self is who this site says it is.
+func (g *Gossip) Self() Identity { return g.cfg.Self }
+
 // Address is the IP address and port that others reach this site at.
 func (g *Gossip) Address() string { return g.address }
 

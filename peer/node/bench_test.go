@@ -76,7 +76,7 @@ func liveNode(b *testing.B) *node.Node {
 // witnessFile is a new file that remembers how far a store has come, as a live peer has one.
 func witnessFile(b *testing.B, publicKey string) *witness.File {
 	b.Helper()
-	file, _, err := witness.Open(publicKey, b.TempDir())
+	file, _, err := witness.Open([]string{publicKey}, b.TempDir())
 	if err != nil {
 		b.Fatal(err)
 	}

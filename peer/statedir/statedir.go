@@ -46,6 +46,7 @@ func looks() []look {
 		{"tokens.json", "tokens of the API over TCP"},
 		{"machine.json", "what the local scheduler said of its machine"},
 		{"witness.json", "which database this directory had last"},
+		{"public_keys", "public keys that the site has had"},
 	}
 }
 

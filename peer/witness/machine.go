@@ -10,7 +10,7 @@ import (
 // machineID names the computer; it is made when the system is installed.
 const machineID = "/etc/machine-id"
 
-// Machine describes where a directory is: the computer, hashed with the site's key since its
+// Machine describes where a directory is: the computer, hashed with the site's first key since its
 // identity must not be revealed to other sites, and the directory's inode, which a copy does not share.
 // A name that the administrator gives stands for both, for sites that move between machines.
 // It is empty where nothing is known.

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -36,22 +37,23 @@ type File struct {
 	copies []string
 }
 
-// Open opens or makes the file in a directory. The latest life that it or a copy in one of
-// the other directories remembers is returned; zero: none, or those of another key.
+// Open opens or makes the file in a directory, for a site that has had the public keys, the first of which
+// the file names. The latest life that it or a copy in one of
+// the other directories remembers is returned; zero: none, or those of another site's key.
 // Directories that do not exist are left out.
-func Open(publicKey, dir string, others ...string) (*File, protocol.Life, error) {
+func Open(keys []string, dir string, others ...string) (*File, protocol.Life, error) {
 	path := filepath.Join(dir, Name)
-	latest, err := read(path, publicKey)
+	latest, err := read(path, keys)
 	if err != nil {
 		return nil, protocol.Life{}, err
 	}
-	w := &File{key: publicKey}
+	w := &File{key: keys[0]}
 	for _, other := range others {
 		if info, failed := os.Stat(other); failed != nil || !info.IsDir() {
 			continue
 		}
 		w.copies = append(w.copies, filepath.Join(other, Name))
-		life, failed := read(filepath.Join(other, Name), publicKey)
+		life, failed := read(filepath.Join(other, Name), keys)
 		if failed != nil {
 			return nil, protocol.Life{}, failed
 		}
@@ -78,7 +80,7 @@ func after(a, b protocol.Life) bool {
 
 // read reads a file. One that is missing, or that a power cut has left without sense, says
 // nothing.
-func read(path, publicKey string) (protocol.Life, error) {
+func read(path string, keys []string) (protocol.Life, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return protocol.Life{}, nil
@@ -87,7 +89,7 @@ func read(path, publicKey string) (protocol.Life, error) {
 		return protocol.Life{}, fmt.Errorf("witness file: %w", err)
 	}
 	var r record
-	if json.Unmarshal(data, &r) != nil || r.PublicKey != publicKey {
+	if json.Unmarshal(data, &r) != nil || !slices.Contains(keys, r.PublicKey) {
 		return protocol.Life{}, nil //nolint:nilerr // documented
 	}
 	return r.Life, nil

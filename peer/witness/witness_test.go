@@ -15,7 +15,7 @@ const key = "UAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 func open(t *testing.T, publicKey, dir string, others ...string) (*witness.File, protocol.Life) {
 	t.Helper()
-	file, life, err := witness.Open(publicKey, dir, others...)
+	file, life, err := witness.Open([]string{publicKey}, dir, others...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,8 +43,12 @@ func TestTheLatestIsRemembered(t *testing.T) {
 	if _, life = open(t, key, dir, other); life != later {
 		t.Errorf("got %v, want %v", life, later)
 	}
-	if _, life = open(t, strings.Replace(key, "A", "B", 1), dir, other); life != (protocol.Life{}) {
+	another := strings.Replace(key, "A", "B", 1)
+	if _, life = open(t, another, dir, other); life != (protocol.Life{}) {
 		t.Errorf("another key has %v", life)
+	}
+	if _, has, err := witness.Open([]string{another, key}, dir, other); err != nil || has != later {
+		t.Errorf("a site that has had both keys has %v, %v", has, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, witness.Name), make([]byte, 512), 0o600); err != nil {
 		t.Fatal(err)
