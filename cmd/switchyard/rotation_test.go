@@ -80,7 +80,9 @@ func TestAKeyIsReplacedWhileJobsMove(t *testing.T) {
 	for _, site := range others {
 		linkIs(t, site, "borealis", "up", "uses public_key, and may use next_public_key")
 	}
-	edit(t, borealis, old, key)
+	edit(t, borealis, old, key+".none")
+	wantWords(t, g.at(t, borealis, "", "reload"), 1, "key file "+key+".none does not exist", "the configuration was not changed")
+	edit(t, borealis, key+".none", key)
 	more(1)
 	wantWords(t, g.at(t, borealis, "", "reload"), 0, "changed        site.key: \""+old+`" → "`+key+`"`, " → "+public+"\n")
 	more(4)
