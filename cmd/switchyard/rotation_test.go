@@ -118,6 +118,14 @@ func TestAKeyIsReplacedWhileJobsMove(t *testing.T) {
 		t.Errorf("the processes were %v and are %v", pids, now)
 	}
 
+	// It goes back to the former key, which counts no more, and once more to the new one.
+	edit(t, borealis, key, old)
+	wantWords(t, g.at(t, borealis, "", "reload"), 0, "changed        site.key:")
+	linkIs(t, aurora, "borealis", "down", "its key is refused here")
+	edit(t, borealis, old, key)
+	wantWords(t, g.at(t, borealis, "", "reload"), 0, "changed        site.key:")
+	linkHas(t, aurora, "borealis", public)
+
 	if err = borealis.Stop(stopPatience); err == nil {
 		err = borealis.Start()
 	}
@@ -128,9 +136,6 @@ func TestAKeyIsReplacedWhileJobsMove(t *testing.T) {
 	if job := g.until(t, borealis, g.submit(t, borealis, script), ended); job.State != protocol.Completed {
 		t.Errorf("after a start with the new key: %+v", job)
 	}
-	edit(t, borealis, key, old)
-	wantWords(t, g.at(t, borealis, "", "reload"), 0, "changed        site.key:")
-	linkIs(t, aurora, "borealis", "down", "its key is refused here")
 }
 
 // publicKeyOf reads the public key of a site beside its key.

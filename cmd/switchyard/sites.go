@@ -23,7 +23,7 @@ func (a *app) sitesCommand() *cobra.Command {
 			"--gpus and --constraint; the count is of all nodes together. The NOTE of this site has the active policies, the errors of its power budget's\n" +
 			"feeds, and the state of its electricity prices; \"no gossip\" means that this site knows the load\n" +
 			"of a partner only from its quotes and volunteer messages. The NOTE of a partner names a rejected key if that keeps its\n" +
-			"link down.",
+			"link down, and says which of two keys it uses if next_public_key is set.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
 	}

@@ -61,9 +61,9 @@ type Daemon struct {
 	active    atomic.Pointer[config.Config]
 	level     slog.LevelVar
 
-	key       *identity.Key   // changes under reloading
-	keys      []string        // public ones that the site has had
-	locks     []*witness.Lock // of the keys that this peer has used; guarded by reloading
+	key       *identity.Key            // changes under reloading
+	keys      []string                 // public ones that the site has had
+	locks     map[string]*witness.Lock // of the public keys that this peer has used; guarded by reloading
 	store     *store.Store
 	witness   *witness.File
 	witnessed protocol.Life // what it remembered at the start
@@ -102,7 +102,7 @@ const (
 func New(options Options) *Daemon {
 	d := &Daemon{
 		cfg: options.Config, options: options, ready: make(chan struct{}),
-		failed: make(chan struct{}, 8), plugins: newPluginSet(),
+		failed: make(chan struct{}, 8), plugins: newPluginSet(), locks: map[string]*witness.Lock{},
 		events: eventstream.New(protocol.InstantOf(time.Now()), keptEvents, keptEventBytes),
 	}
 	d.active.Store(d.cfg)

@@ -52,8 +52,11 @@ func (d *Daemon) lockKey(ctx context.Context) error {
 	return d.lock(ctx, d.key)
 }
 
-// lock takes the lock of a key until the peer stops.
+// lock takes the lock of a key until the peer stops, unless the peer has it.
 func (d *Daemon) lock(ctx context.Context, key *identity.Key) error {
+	if d.locks[key.Public()] != nil {
+		return nil
+	}
 	lock, warning, err := witness.Acquire(ctx, key.Public(), string(d.cfg.Site.StateDir))
 	if err != nil {
 		return fmt.Errorf("[site] key: %w", err)
@@ -61,7 +64,7 @@ func (d *Daemon) lock(ctx context.Context, key *identity.Key) error {
 	if warning != "" {
 		d.log.Warn("key_lock_failed", "why", warning)
 	}
-	d.locks = append(d.locks, lock)
+	d.locks[key.Public()] = lock
 	return nil
 }
 
