@@ -72,14 +72,14 @@ func (p Partner) keys() []string {
 	return []string{p.PublicKey, p.NextPublicKey}
 }
 
-// verify checks a signature that the partner has made with one of its keys.
-func (p Partner) verify(purpose identity.Purpose, message, signature []byte) (err error) {
-	for _, key := range p.keys() {
+// verify checks a signature that the partner has made with one of its keys, and says with which.
+func (p Partner) verify(purpose identity.Purpose, message, signature []byte) (key string, err error) {
+	for _, key = range p.keys() {
 		if err = identity.Verify(key, purpose, message, signature); err == nil {
-			return nil
+			return key, nil
 		}
 	}
-	return err
+	return "", err
 }
 
 // External is a NATS system of the user. At most one of Creds, Nkey and Token is

@@ -29,7 +29,7 @@ func (b *Bus) unpack(from Partner, kind string, body []byte) (protocol.Message, 
 	}
 	signature, body := body[:ed25519.SignatureSize], body[ed25519.SignatureSize:]
 	signed := statement(kind, from.Site, b.cfg.Site, body)
-	if err := from.verify(identity.Evidence, signed, signature); err != nil {
+	if _, err := from.verify(identity.Evidence, signed, signature); err != nil {
 		return nil, reject(BadSignature, "%s: %w", kind, err)
 	}
 	return peerv1.Decode(kind, body)

@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/identity"
@@ -95,7 +94,8 @@ func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, e
 	if err != nil {
 		return nil, err
 	}
-	if err = partner.verify(identity.Hello, signed.GetHello(), signed.GetSignature()); err != nil {
+	key, err := partner.verify(identity.Hello, signed.GetHello(), signed.GetSignature())
+	if err != nil {
 		return nil, reject(BadSignature, "hello: %w", err)
 	}
 	w, err := peerv1.DecodeHello(signed.GetHello())
@@ -112,7 +112,7 @@ func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, e
 	if err != nil {
 		return nil, reject(Malformed, "hello: ephemeral: %w", err)
 	}
-	card, err := readCard(w.GetCard(), partner)
+	card, err := readCard(w.GetCard(), partner.Site, key)
 	if err != nil {
 		return nil, err
 	}
@@ -121,8 +121,10 @@ func readHello(data []byte, me protocol.SiteName, partner Partner) (*greeting, e
 	}, nil
 }
 
-func readCard(signed *peerv1.SignedCard, partner Partner) (protocol.Card, error) {
-	err := partner.verify(identity.Card, signed.GetCard(), signed.GetSignature())
+// readCard verifies the card of a site, which names the key that has signed it and the hello around it: a partner with two keys
+// shows itself by one of them.
+func readCard(signed *peerv1.SignedCard, site protocol.SiteName, key string) (protocol.Card, error) {
+	err := identity.Verify(key, identity.Card, signed.GetCard(), signed.GetSignature())
 	if err != nil {
 		return protocol.Card{}, reject(BadCard, "site card: %w", err)
 	}
@@ -130,8 +132,8 @@ func readCard(signed *peerv1.SignedCard, partner Partner) (protocol.Card, error)
 	if err != nil {
 		return protocol.Card{}, reject(BadCard, "site card: %w", err)
 	}
-	if card.Site != partner.Site || !slices.Contains(partner.keys(), card.PublicKey) {
-		return protocol.Card{}, reject(BadCard, "the site card is of %s with key %s", card.Site, card.PublicKey)
+	if card.Site != site || card.PublicKey != key {
+		return protocol.Card{}, reject(BadCard, "the site card is of %s with key %s, and comes with a hello of %s with key %s", card.Site, card.PublicKey, site, key)
 	}
 	return card, nil
 }

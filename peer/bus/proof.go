@@ -65,7 +65,10 @@ func (p *partner) provenCard(card protocol.Card) protocol.Card {
 
 // checkProof is the proof of a life of the partner's own; none, if it is not the partner's.
 func (p *partner) checkProof(life protocol.Life) protocol.Proof {
-	if life.Proof == (protocol.Proof{}) || p.verify(identity.Life, lifeStatement(p.Site, life), life.Proof[:]) == nil {
+	if life.Proof == (protocol.Proof{}) {
+		return life.Proof
+	}
+	if _, err := p.verify(identity.Life, lifeStatement(p.Site, life), life.Proof[:]); err == nil {
 		return life.Proof
 	}
 	p.reject(reject(BadProof, "its own life (%v) is not signed by its key", life))

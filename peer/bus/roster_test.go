@@ -201,8 +201,11 @@ func TestNextKey(t *testing.T) {
 				a.eventually(t, "the end of the session", func() bool { return a.bus.LinksUp("desy") == 0 })
 			}
 			run(old)
+			a.setPartners(t, configured)
+			a.connected(t, old, 3)
 			configured.PublicKey, configured.NextPublicKey = next.key.Public(), ""
 			a.setPartners(t, configured)
+			a.eventually(t, "the end of the session by the old key", func() bool { return a.changes[len(a.changes)-1] == "-desy" })
 			a.eventually(t, "the refusal of the old key", func() bool {
 				return slices.ContainsFunc(a.refusals, func(text string) bool { return strings.Contains(text, old.key.Public()) })
 			})

@@ -227,6 +227,44 @@ func TestHelloesAreForOneReceiverAndOneHandshake(t *testing.T) {
 }
 
 // A later major version is refused as such, not as garbage.
+// Whoever has one of a partner's two keys cannot show a card that names the other one, or is signed with it.
+func TestACardIsOfTheKeyThatProvesIt(t *testing.T) {
+	t.Parallel()
+	a, b := ends(t)
+	spare, _ := ends(t)
+	cern := b.roster.Load().bySite["cern"].Partner
+	cern.NextPublicKey = spare.key().Public()
+	hello, err := a.newOpening("desy", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := readHello(hello.signed, "desy", cern)
+	if err != nil || g.card.PublicKey != cern.PublicKey {
+		t.Fatalf("by its public_key: %+v, %v", g, err)
+	}
+	decoded, err := peerv1.DecodeHello(hello.hello)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for signer, names := range map[*Bus]string{a: cern.NextPublicKey, spare: cern.PublicKey} {
+		for _, cardSigner := range []*Bus{a, spare} {
+			g.card.PublicKey = names
+			data, err := peerv1.EncodeCard(g.card)
+			if err != nil {
+				t.Fatal(err)
+			}
+			decoded.Card = &peerv1.SignedCard{Card: data, Signature: cardSigner.key().Sign(identity.Card, data)}
+			forged, err := peerv1.EncodeHello(decoded)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = readHello(signHello(t, signer, forged), "desy", cern); reasonOf(err) != BadCard {
+				t.Errorf("a card with the key %s in a hello by the other one: got %v", names, err)
+			}
+		}
+	}
+}
+
 func TestHelloesOfOtherVersionsAreRefused(t *testing.T) {
 	t.Parallel()
 	a, b := ends(t)
