@@ -14,7 +14,7 @@ import (
 )
 
 // setPartners takes another set of partners. From here on the peer is as one that was started
-// with it on the same rows, but that sessions with partners that keep their keys go on.
+// with it on the same rows, but that sessions with partners of which no key is removed go on.
 func (p *Peer) setPartners(ev event.SetPartners) {
 	cfg := p.cfg
 	cfg.Partners = slices.SortedFunc(slices.Values(ev.Partners), func(a, b rules.Partner) int { return cmp.Compare(a.Site, b.Site) })
@@ -55,9 +55,10 @@ func (p *Peer) setPartners(ev event.SetPartners) {
 	p.answer(ev.Asked, view.Done{})
 }
 
-// reconfigure gives a partner another configuration. What it was heard with another key than those of now does not count any more.
+// reconfigure gives a partner another configuration. Once a key of it is removed, nothing counts any more that was heard of it:
+// what came by which of two keys is not kept.
 func (p *Peer) reconfigure(one *partner.Partner, cfg rules.Partner) {
-	if one.Departed || !cfg.Accepts(one.KeyInUse()) {
+	if one.Departed || !one.KeepsKeys(&cfg) {
 		p.resetPartner(one)
 	}
 	one.Partner, one.Departed = cfg, false

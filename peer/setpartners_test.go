@@ -2,6 +2,7 @@ package peer_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -164,8 +165,7 @@ func TestAPartnersKeyChanges(t *testing.T) {
 	}
 }
 
-// TestAPartnersNextKey: the session goes on while the key of the partner's card is one of those that are configured, and ends
-// when it is none of them any more.
+// TestAPartnersNextKey: the session goes on when a second key is added, and ends with the removal of either.
 func TestAPartnersNextKey(t *testing.T) {
 	t.Parallel()
 	l := newLone(t, func(*rules.Config) {}, idle(peertest.Greedy{}, atOnce))
@@ -178,9 +178,10 @@ func TestAPartnersNextKey(t *testing.T) {
 	}{
 		{"U1", rules.Partner{PublicKey: "U1", NextPublicKey: "U2"}, "up"},
 		{"U2", rules.Partner{PublicKey: "U1", NextPublicKey: "U2"}, "up"},
-		{"", rules.Partner{PublicKey: "U2"}, "up"},
-		{"", rules.Partner{PublicKey: "U2", NextPublicKey: "U3"}, "up"},
-		{"", rules.Partner{PublicKey: "U3"}, "down"},
+		{"", rules.Partner{PublicKey: "U2", NextPublicKey: "U1"}, "up"},
+		{"", rules.Partner{PublicKey: "U2"}, "down"},
+		{"U2", rules.Partner{PublicKey: "U2", NextPublicKey: "U3"}, "up"},
+		{"", rules.Partner{PublicKey: "U2"}, "down"},
 	} {
 		if c.key != "" {
 			card.PublicKey = c.key
@@ -191,6 +192,45 @@ func TestAPartnersNextKey(t *testing.T) {
 		if got := l.linkToB(); got != c.want {
 			t.Errorf("%+v: b is %s", c, got)
 		}
+	}
+}
+
+// TestWhatARemovedKeyShowed: neither a second life that spoke by it nor the number of a digest stays, though the card that came
+// last has the other key.
+func TestWhatARemovedKeyShowed(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(cfg *rules.Config) { cfg.Watermark = protocol.Second }, idle(peertest.Greedy{}, atOnce))
+	partner := rules.Partner{Site: "b", MaxJobs: 9, PublicKey: "U1", NextPublicKey: "U2"}
+	l.step(event.SetPartners{Partners: []rules.Partner{partner}})
+	life := func(boot uint64) protocol.Card {
+		return protocol.Card{
+			Site: "b", Number: 2, PublicKey: fmt.Sprintf("U%d", boot), Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 8, Nodes: 1},
+			Incarnation: 5, Boot: boot, Begun: protocol.Instant(boot), Generation: 1,
+		}
+	}
+	for _, boot := range []uint64{2, 1, 2, 1, 2} {
+		l.step(event.Connected{Card: life(boot)})
+	}
+	if got := l.linkToB(); got != "refused" {
+		t.Fatalf("while two lives speak, b is %s", got)
+	}
+	digest := func(seq uint64, busy int) int {
+		l.step(event.DigestSeen{Digest: protocol.Digest{Site: "b", Seq: seq, Load: protocol.Load{CPUs: 8, Busy: busy}}})
+		l.step(event.AskSites{Asked: 98})
+		sites, _ := l.answers[len(l.answers)-1].(view.Sites)
+		return sites.Sites[1].Busy
+	}
+	if digest(math.MaxUint64, 7) != 7 || digest(1, 3) != 7 {
+		t.Fatal("a lower number counts after a higher one")
+	}
+	partner.PublicKey, partner.NextPublicKey = "U2", ""
+	l.step(event.SetPartners{Partners: []rules.Partner{partner}})
+	l.step(event.Connected{Card: life(2)})
+	if got := l.linkToB(); got != "up" {
+		t.Errorf("after the removal of the other key, b is %s", got)
+	}
+	if got := digest(1, 3); got != 3 {
+		t.Errorf("the digest of the removed key hides others: %d CPUs are busy", got)
 	}
 }
 

@@ -385,7 +385,7 @@ func partnerKeys() []entry {
 		{name: "name", required: true, live: true, example: `"south"`, about: "Name of the partner, as in its own [site]."},
 		{name: "public_key", live: true, example: `"UB3AOV7WTGXIUCE46224XH5OQQN3QCFCZVLDIPKZHTRYU3HWK27LJZZQ"`, about: "Public key of the partner, which \"switchyard keygen\" prints there. Either this or public_key_file is required."},
 		{name: "public_key_file", live: true, example: `"/etc/switchyard/south.pub"`, about: "File with the partner's public key, the .pub file that \"switchyard keygen\" writes there."},
-		{name: "next_public_key", live: true, example: `"UCSL7X3DUXIOMQGWCKNHFTQ6QE5Y3BYMZSP5CQUK5E6ZILYKGAVP75AR"`, about: "Key by which the partner will replace public_key; until then both are accepted. \"switchyard sites\" and \"switchyard doctor\" show when the partner uses it: then write it as public_key, and remove this line."},
+		{name: "next_public_key", live: true, example: `"UCSL7X3DUXIOMQGWCKNHFTQ6QE5Y3BYMZSP5CQUK5E6ZILYKGAVP75AR"`, about: "Key by which the partner will replace public_key; until then both are accepted. \"switchyard sites\" and \"switchyard doctor\" show when the partner uses it: then write it in place of public_key or public_key_file, and remove this line."},
 		{name: "url", live: true, example: `"nats://switchyard.south.example.org:7501"`, about: "URL of the partner's NATS server. If unset, the partner connects to this site."},
 		{name: "max_jobs", live: true, example: "100", about: "Maximum number of the partner's jobs at this site at once. If unset, none."},
 		{name: "max_cpus", live: true, example: "32", about: "Maximum number of CPUs of the partner's jobs at this site at once. If unset, there is no maximum."},

@@ -316,7 +316,9 @@ func (e *examination) lookAtKeys(check string, table *config.Partner, site *view
 	case table.NextPublicKey == "":
 	case site.PublicKey == table.NextPublicKey:
 		e.add(check, Warning, "it uses next_public_key, so that its former key is no longer needed",
-			fmt.Sprintf("write public_key = %q in its [[partner]], remove next_public_key, and reload", table.NextPublicKey))
+			fmt.Sprintf("write public_key = %q in its [[partner]] in place of public_key or public_key_file, remove next_public_key, and reload", table.NextPublicKey))
+	case site.PublicKey != table.PublicKey:
+		e.add(check, Warning, fmt.Sprintf("it uses the key %s, which its [[partner]] does not have", site.PublicKey), "switchyard reload, if the file was edited since")
 	default:
 		e.add(check, OK, "it uses public_key; next_public_key is accepted too", "")
 	}

@@ -60,6 +60,9 @@ func (g *Gossip) Keys() [][]byte { return g.keyring.GetKeys() }
 // MaxMembers is how many members are taken in that are no partners.
 const MaxMembers = maxMembers
 
+// Miss has a member declared dead.
+func (g *Gossip) Miss(publicKey string) { (*hooks)(g).NotifyLeave(&memberlist.Node{Name: publicKey}) }
+
 // Meet has the member introduced, as memberlist does with one that it hears of.
 func (g *Gossip) Meet(id Identity, sign func([]byte) []byte) {
 	meta, err := encodeIdentity(id, sign)

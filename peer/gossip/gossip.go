@@ -56,7 +56,7 @@ type Handler interface {
 	// identity. Its key has signed the identity.
 	Alive(id Identity)
 	// Gone says that the member that was alive under this name has left or no
-	// longer answers. For a trusted partner, that means the one with its key.
+	// longer answers. For a trusted partner, that means the last one with a key of it.
 	Gone(site protocol.SiteName)
 	// Rejected counts a message that was dropped, by reason: "malformed",
 	// "unknown-site", "bad-signature", "bad-identity", "address-conflict", "too-many-members".
@@ -233,13 +233,18 @@ func (g *Gossip) Members() []Member {
 // is held.
 func (g *Gossip) trusts(id Identity) bool { return slices.Contains(g.trusted[id.Site], id.PublicKey) }
 
+// hasTrusted says whether a member is there that the configuration names, by any of the site's keys. The lock is held.
+func (g *Gossip) hasTrusted(site protocol.SiteName) bool {
+	return slices.ContainsFunc(g.trusted[site], func(key string) bool { return g.members[key].Site == site })
+}
+
 // SetTrusted replaces the public keys of the partners, of which one may have several, after the
-// configuration was changed. What was heard from sites with other keys than before is forgotten.
+// configuration was changed. What was heard from sites of which a key was removed is forgotten.
 func (g *Gossip) SetTrusted(trusted map[protocol.SiteName][]string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for site, keys := range g.trusted {
-		if !slices.Equal(trusted[site], keys) {
+		if slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(trusted[site], key) }) {
 			delete(g.newest, site)
 		}
 	}

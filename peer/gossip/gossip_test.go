@@ -252,6 +252,36 @@ func TestReplayAndOrder(t *testing.T) {
 		if d, _ := s.handler.digest("old"); d.Load != load(15) || s.handler.refusals("bad-signature") != 1 {
 			t.Errorf("with two keys of the partner: %+v, %v", d, s.handler.rejected)
 		}
+		s.SetTrusted(map[protocol.SiteName][]string{"old": {newSigner("new key").public(), key.public(), newSigner("another key").public()}})
+		s.Receive(encoded(t, digestOf("old", 2, 17), 1, key))
+		synctest.Wait()
+		if d, _ := s.handler.digest("old"); d.Load != load(15) {
+			t.Errorf("a key was added, and what was known is forgotten: %+v", d)
+		}
+		closeAll(t, sites)
+	})
+}
+
+// TestAReplacedKeyIsMissed: a partner has not gone while it is there by its other key.
+func TestAReplacedKeyIsMissed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		_, sites, _ := grid(t, 1, nil)
+		s, former, next := sites[0], newSigner("former key"), newSigner("next key")
+		s.SetTrusted(map[protocol.SiteName][]string{"old": {former.public(), next.public()}})
+		for _, key := range []signer{former, next} {
+			s.Meet(gossip.Identity{Site: "old", Number: 9, PublicKey: key.public(), FirstStart: 1, Incarnation: 1}, key.sign)
+		}
+		s.Miss(former.public())
+		synctest.Wait()
+		if s.handler.left("old") {
+			t.Error("it has gone, though it is there by its next key")
+		}
+		s.Miss(next.public())
+		synctest.Wait()
+		if !s.handler.left("old") {
+			t.Error("it has not gone with its last key")
+		}
 		closeAll(t, sites)
 	})
 }

@@ -107,11 +107,12 @@ func (h *hooks) NotifyLeave(node *memberlist.Node) {
 	member, ok := h.members[node.Name]
 	delete(h.members, node.Name)
 	impostor := ok && len(h.trusted[member.Site]) > 0 && !h.g().trusts(member.Identity)
+	other := h.g().hasTrusted(member.Site) // the same site, by its other key
 	if ok && len(h.lost) < maxLost {
 		h.lost[node.Name] = member
 	}
 	h.mu.Unlock()
-	if ok && !impostor {
+	if ok && !impostor && !other {
 		h.box.put("member "+node.Name, func() { h.cfg.Handler.Gone(member.Site) })
 	}
 }

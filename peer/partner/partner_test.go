@@ -457,7 +457,7 @@ func TestView(t *testing.T) {
 			},
 			func(v *view.Site) {
 				v.PublicKey, v.Shared = "U2", []string{"/home"}
-				v.Reason = `uses next_public_key: write public_key = "U2" in its [[partner]], and remove next_public_key; ` +
+				v.Reason = `uses next_public_key: write public_key = "U2" in its [[partner]] in place of public_key or public_key_file, and remove next_public_key; ` +
 					"does not name /home in shared of its [[partner]] for this site, so files there are sent"
 			},
 		},

@@ -50,7 +50,7 @@ func (p *Partner) keyAdvice() string {
 	case p.NextPublicKey == "":
 		return ""
 	case p.KeyInUse() == p.NextPublicKey:
-		return fmt.Sprintf("uses next_public_key: write public_key = %q in its [[partner]], and remove next_public_key", p.NextPublicKey)
+		return fmt.Sprintf("uses next_public_key: write public_key = %q in its [[partner]] in place of public_key or public_key_file, and remove next_public_key", p.NextPublicKey)
 	}
 	return "uses public_key, and may use next_public_key"
 }

@@ -126,6 +126,11 @@ func (p *Partner) Accepts(key string) bool {
 	return key == p.PublicKey || p.NextPublicKey != "" && key == p.NextPublicKey
 }
 
+// KeepsKeys says whether another configuration of the partner accepts all of its keys.
+func (p *Partner) KeepsKeys(next *Partner) bool {
+	return next.Accepts(p.PublicKey) && (p.NextPublicKey == "" || next.Accepts(p.NextPublicKey))
+}
+
 // Moves says when a job that waits in a local queue is placed again, at a site where it ends sooner. The zero value
 // means never.
 type Moves struct {
