@@ -36,6 +36,7 @@ var walks = []walk{
 		"curl ", "{ printf 'Authorization: Bearer '; cat token; } >header; curl -fsS ", "'1000000000051_[1-5]'", `"$array"_[1-5]`, "requeue 1000000000042", "requeue $job",
 		"switchyard fetch", "switchyard wait ID && switchyard fetch",
 	}},
+	{path: "docs/dashboard.md", before: shortGrids, replace: []string{"/srv/switchyard/studies/", ""}, short: []string{"sweep light", "sweep light.toml"}},
 	{path: "docs/from-slurm.md", grid: served(), before: atHome + "echo sleep 1000 >>job.sh"},
 	{path: "docs/operations.md", grid: served(), before: atHome, replace: []string{
 		"config check &&", "config check --config $CONFIG &&", "user=portal", "user=$(id -un)", "4f1c09a7b2d3", "$(switchyard token list --no-header | awk '{print $1; exit}')",
