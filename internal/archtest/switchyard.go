@@ -104,6 +104,7 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "protocol/common/v1", Level: forms},
 		{Path: "protocol/protocoltest", Level: forms},
 		{Path: "peer/view", Level: forms, Pure: true},
+		{Path: "peer/invitation", Level: forms, Pure: true},
 		{Path: "internal/slurmtext", Level: experts, Pure: true},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},
@@ -319,7 +320,7 @@ func libraries() []Library {
 func clean() Clean {
 	return Clean{
 		Std: []string{
-			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "crypto/sha256", "embed", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/json", "encoding/xml", "errors",
+			"bufio", "bytes", "cmp", "compress/gzip", "container/heap", "context", "crypto/hmac", "crypto/sha256", "embed", "encoding/base64", "encoding/binary", "encoding/hex", "encoding/json", "encoding/xml", "errors",
 			"fmt", "hash/fnv", "io", "iter", "maps", "math", "math/bits", "math/rand/v2", "path", "slices", "sort",
 			"strconv", "strings", "time", "unicode", "unicode/utf8",
 		},

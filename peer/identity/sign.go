@@ -19,6 +19,9 @@ const (
 
 	Statement        Purpose = "statement"        // of the jobs that two sites ran for each other
 	Countersignature Purpose = "countersignature" // of such a statement, by the other site
+
+	Invitation Purpose = "invitation" // of a site that is to join the grid
+	Answer     Purpose = "answer"     // to such an invitation, by that site
 )
 
 // ErrSignature says that a signature was not made by that key for that purpose
