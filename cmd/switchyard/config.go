@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/peer/display"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
 )
 
 // configFlag is where commands that need a configuration find it.
@@ -34,6 +39,37 @@ func (f *configFlag) load(a *app) (*config.Config, error) {
 		a.notice("%s", problem)
 	}
 	return nil, &exitError{code: exitFailed}
+}
+
+// dir is the directory among the paths, the last one if there are several: files that are added there are read, too.
+func (f *configFlag) dir() (string, error) {
+	paths := []string(*f)
+	if len(paths) == 0 {
+		paths = []string{config.DefaultDir}
+	}
+	for _, path := range slices.Backward(paths) {
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s is not a directory, and the table of a partner gets a file of its own: have the peer read a directory, as %s, and name it by --config",
+		strings.Join(paths, ", "), config.DefaultDir)
+}
+
+// siteOf reads the configuration and the key of the site. Without --socket the peer is that of the configuration.
+func (a *app) siteOf(cmd *cobra.Command, from *configFlag) (*config.Config, *identity.Key, error) {
+	cfg, err := from.load(a)
+	if err != nil {
+		return nil, nil, err
+	}
+	key, err := identity.LoadKey(string(cfg.Site.Key))
+	if err != nil {
+		return nil, nil, err
+	}
+	if socket := cmd.Flag("socket"); socket != nil && !socket.Changed && a.getenv("SWITCHYARD_SOCKET") == "" {
+		a.socket = string(cfg.Site.Socket)
+	}
+	return cfg, key, nil
 }
 
 // warn prints the warnings about a configuration.
@@ -86,24 +122,32 @@ func (a *app) configCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.warn(cfg)
-			found := daemon.Check(cmd.Context(), cfg, build())
-			for _, unseen := range found.Unseen {
-				a.notice("warning: %s", unseen)
+			if err = a.checkConfig(cmd.Context(), cfg); err != nil {
+				return err
 			}
-			for _, problem := range found.Problems {
-				a.notice("%s", problem)
-			}
-			if len(found.Problems) > 0 {
-				return &exitError{code: exitFailed}
-			}
-			a.warnOfMissing(cmd.Context(), cfg)
 			a.printf("Configuration OK: site %s.\n", cfg.Site.Name)
 			return nil
 		},
 	}
 	from.addTo(a, cmd)
 	return cmd
+}
+
+// checkConfig prints what a start with the configuration would find, and the warnings.
+func (a *app) checkConfig(ctx context.Context, cfg *config.Config) error {
+	a.warn(cfg)
+	found := daemon.Check(ctx, cfg, build())
+	for _, unseen := range found.Unseen {
+		a.notice("warning: %s", unseen)
+	}
+	for _, problem := range found.Problems {
+		a.notice("%s", problem)
+	}
+	if len(found.Problems) > 0 {
+		return &exitError{code: exitFailed}
+	}
+	a.warnOfMissing(ctx, cfg)
+	return nil
 }
 
 func (a *app) configChangesCommand() *cobra.Command {

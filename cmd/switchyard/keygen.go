@@ -45,21 +45,26 @@ func (a *app) keygenCommand() *cobra.Command {
 }
 
 func (a *app) makeKey(path string) error {
-	seed, public, err := identity.GenerateKey()
-	if err != nil {
-		return fmt.Errorf("create a key: %w", err)
+	public, err := writeKey(path)
+	if err == nil {
+		a.printf("%s\n", public)
 	}
-	if err := identity.SaveKey(path, seed); err != nil {
-		return err
-	}
-	if err := writeNew(path+".pub", public+"\n", 0o644); err != nil {
-		return err
-	}
-	a.printf("%s\n", public)
-	return nil
+	return err
 }
 
-// writeNew writes a file that must not be there yet.
+// writeKey makes a site's key and writes its two files.
+func writeKey(path string) (public string, err error) {
+	seed, public, err := identity.GenerateKey()
+	if err != nil {
+		return "", fmt.Errorf("create a key: %w", err)
+	}
+	if err := identity.SaveKey(path, seed); err != nil {
+		return "", err
+	}
+	return public, writeNew(path+".pub", public+"\n", 0o644)
+}
+
+// writeNew writes a file that must not be there yet. If that fails, there is none.
 func writeNew(path, text string, mode fs.FileMode) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if errors.Is(err, fs.ErrExist) {
@@ -68,7 +73,11 @@ func writeNew(path, text string, mode fs.FileMode) (err error) {
 	if err != nil {
 		return fmt.Errorf("create %s: %w", path, cause(err))
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			_ = os.Remove(path)
+		}
+	}()
 	if _, err = file.WriteString(text); err != nil {
 		return fmt.Errorf("write %s: %w", path, cause(err))
 	}

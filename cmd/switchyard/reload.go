@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
@@ -22,22 +24,27 @@ func (a *app) reloadCommand() *cobra.Command {
 		Example: "  switchyard config check && switchyard reload\n  switchyard reload --json",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			done, err := a.client().Reload(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if a.json {
-				err = a.printJSON(done)
-			} else {
-				a.printReload(done)
-			}
-			if err == nil && len(done.Problems) > 0 {
-				return &exitError{code: exitFailed}
-			}
-			return err
+			return a.reload(cmd.Context())
 		},
 	}
 	return a.query(cmd)
+}
+
+// reload has the peer read its configuration again, and prints what has changed.
+func (a *app) reload(ctx context.Context) error {
+	done, err := a.client().Reload(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		err = a.printJSON(done)
+	} else {
+		a.printReload(done)
+	}
+	if err == nil && len(done.Problems) > 0 {
+		return &exitError{code: exitFailed}
+	}
+	return err
 }
 
 func (a *app) printReload(done api.Reloaded) {

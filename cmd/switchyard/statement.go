@@ -151,20 +151,10 @@ type books struct {
 	key *identity.Key
 }
 
-// books reads the configuration and the key of the site. Without --socket the peer is that of the configuration.
+// books are those of the site of a configuration.
 func (a *app) books(cmd *cobra.Command, from *configFlag) (*books, error) {
-	cfg, err := from.load(a)
-	if err != nil {
-		return nil, err
-	}
-	key, err := identity.LoadKey(string(cfg.Site.Key))
-	if err != nil {
-		return nil, err
-	}
-	if socket := cmd.Flag("socket"); socket != nil && !socket.Changed && a.getenv("SWITCHYARD_SOCKET") == "" {
-		a.socket = string(cfg.Site.Socket)
-	}
-	return &books{app: a, cfg: cfg, key: key}, nil
+	cfg, key, err := a.siteOf(cmd, from)
+	return &books{app: a, cfg: cfg, key: key}, err
 }
 
 // partner is a partner of the configuration.

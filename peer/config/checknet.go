@@ -26,7 +26,7 @@ func (r *checker) checkNATS(n *NATS) {
 	}
 	n.Listen = ""
 	for i, one := range strings.Split(n.URL, ",") {
-		if err := checkURL(strings.TrimSpace(one)); err != nil {
+		if err := CheckURL(strings.TrimSpace(one)); err != nil {
 			r.Problem(fmt.Sprintf("nats.url[%d]", i), "%v", err)
 		}
 	}
@@ -116,7 +116,8 @@ func checkHostPort(address string) error {
 	return nil
 }
 
-func checkURL(text string) error {
+// CheckURL says what is wrong with the URL of a server of partners, if anything.
+func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "nats" && u.Scheme != "tls") || u.Hostname() == "" {
 		return fmt.Errorf("%q is not of the form nats://host:port", text)

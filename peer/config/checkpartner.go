@@ -163,7 +163,7 @@ func (r *checker) checkReach(key string, p *Partner) {
 	case n.URL != "" && p.URL != "":
 		r.Warn(key, "is not used: all partners meet at [nats] url")
 	case p.URL != "":
-		if err := checkURL(p.URL); err != nil {
+		if err := CheckURL(p.URL); err != nil {
 			r.Problem(key, "%v", err)
 		}
 	case n.URL == "" && n.Listen == "":
