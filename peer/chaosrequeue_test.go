@@ -1,47 +1,73 @@
 package peer_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
-	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestChaosRequeue is [TestChaos] with arrays, and with users who have running jobs and elements start again, some of them
-// held, while peers crash and messages are lost. No run may start while another one of its job runs; a job starts once
+// TestChaosRequeue is [TestChaos] with arrays, and with users who have jobs and elements start again that run or have ended, some
+// of them held, while peers crash and messages are lost. No run may start while another one of its job runs; a job starts once
 // more for each time that its origin has taken the end of a run, and not more often; and all must end.
 func TestChaosRequeue(t *testing.T) {
 	t.Parallel()
-	again := 0
+	var again chaosRequeues
 	t.Cleanup(func() {
-		if again == 0 && *chaosSeed == 0 {
-			t.Error("no job has started again")
+		if *chaosSeed == 0 && (again.starts == 0 || again.reopened == 0) {
+			t.Errorf("%d jobs have started again, %d of those that had ended", again.starts, again.reopened)
 		}
 	})
 	runSeeds(t, func(i uint64) uint64 { return i + 12_000_000 }, func(c *chaos) {
 		c.submitArrays()
-		for range 60 {
-			c.world.After(c.between(0, int64(c.span)), c.requeueOne)
+		c.world.Facts = func(_ protocol.SiteName, fact event.LogEvent) {
+			if fact.Kind == event.LogRequeueRequested && strings.HasPrefix(fact.Text, "after its end") {
+				again.reopened++
+			}
 		}
-		for _, later := range []protocol.Duration{5 * protocol.Second, 50 * protocol.Second, 100 * protocol.Second} {
-			c.world.After(c.span+later, c.releaseHeld)
-		}
+		c.requeueSome()
 		t.Cleanup(func() {
 			for _, end := range c.world.Ends() {
 				if !end.Requeue {
-					again += end.Restarts
+					again.starts += end.Restarts
 				}
 			}
 		})
 	})
 }
 
-// requeueOne has a job that runs start again, or all elements of its array.
+// TestChaosRequeueRestored does the same where the rows of an earlier time are put back: a job that had ended by then, and has
+// been requeued since, may run.
+func TestChaosRequeueRestored(t *testing.T) {
+	t.Parallel()
+	runSeeds(t, func(i uint64) uint64 { return 2*i + 18_000_000 }, func(c *chaos) { // those that tell lives
+		c.older = true
+		c.submitArrays()
+		c.requeueSome()
+		c.restore()
+		c.operate()
+	})
+}
+
+// requeueSome has jobs start again, some of which are held for a while.
+func (c *chaos) requeueSome() {
+	for range 60 {
+		c.world.After(c.between(0, int64(c.span)), c.requeueOne)
+	}
+	for _, later := range []protocol.Duration{5 * protocol.Second, 50 * protocol.Second, 100 * protocol.Second} {
+		c.world.After(c.span+later, c.releaseHeld)
+	}
+}
+
+// chaosRequeues counts what was requeued.
+type chaosRequeues struct{ starts, reopened int }
+
+// requeueOne has a job start again that runs or has ended, or all elements of its array.
 func (c *chaos) requeueOne() {
 	sites := c.world.Sites()
 	s := sites[c.rng.IntN(len(sites))]
-	var run []row.Job
+	run := s.Rows().Requeueable()
 	for _, stored := range s.Rows().Jobs() {
 		if stored.State == protocol.Running {
 			run = append(run, stored)

@@ -79,7 +79,7 @@ func (c collectOutput) answered(p *Peer, result event.Result, err error) {
 	}
 	j.InFlight = false
 	p.rows.Files.Note(c.tag.Job, tables.Owner{}, 0)
-	if j.Tag() != c.tag { // it has been placed again, and its files are those of another run
+	if j.Tag() != c.tag || j.Phase != row.JobStagingOut { // it has been requeued, and its files are those of another run
 		p.collect(j)
 		return
 	}

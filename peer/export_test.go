@@ -37,7 +37,7 @@ func (p *Peer) Leftovers() (out []string) {
 		out = append(out, "a trial")
 	}
 	for t := range p.timers.Keys() {
-		if t.Kind != due.PruneTimer && t.Kind != due.ProbeTimer && t.Kind != due.LoadCheckTimer && t.Kind != due.PriceTimer && t.Kind != due.MarkTimer &&
+		if t.Kind != due.PruneTimer && t.Kind != due.RequeueableTimer && t.Kind != due.ProbeTimer && t.Kind != due.LoadCheckTimer && t.Kind != due.PriceTimer && t.Kind != due.MarkTimer &&
 			t.Kind != due.PaceTimer && t.Kind != due.TrialTimer {
 			out = append(out, fmt.Sprintf("timer %+v", t))
 		}

@@ -149,6 +149,13 @@ func (p *Peer) finish(j *tables.Job, state protocol.State, reason string) {
 	p.conclude(j, state, reason)
 }
 
+// concludeUnknown has a job leave the core of which only an operator could say what became of it. It cannot be requeued, since it
+// may still run.
+func (p *Peer) concludeUnknown(j *tables.Job, why string) {
+	j.NoRequeue = true
+	p.conclude(j, protocol.Cancelled, "outcome unknown: "+why)
+}
+
 // conclude has a job leave the core for the archive.
 func (p *Peer) conclude(j *tables.Job, state protocol.State, reason string) {
 	id := j.Spec.Job
@@ -172,7 +179,7 @@ func (p *Peer) conclude(j *tables.Job, state protocol.State, reason string) {
 	p.stopTimers(j)
 	p.countUse(j)
 	p.countUnplaced(j)
-	p.rows.RemoveJob(j)
+	p.removeJob(j)
 	p.noteEnd(&j.Job, j.State, j.Ended)
 	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(id), Row: row.Archived{View: view}})
 	p.leaveArray(j.Array)
@@ -205,7 +212,7 @@ func (p *Peer) requeue(j *tables.Job, kind event.LogKind, why string) {
 	j.Unplace()
 	switch {
 	case j.Cancelling && j.Restored:
-		p.conclude(j, protocol.Cancelled, "outcome unknown: "+lives.RestoredReason)
+		p.concludeUnknown(j, lives.RestoredReason)
 		return
 	case j.Cancelling:
 		p.finish(j, protocol.Cancelled, "")

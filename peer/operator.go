@@ -31,7 +31,7 @@ func (p *Peer) closeUnknown(j *tables.Job, why string) {
 	if held {
 		p.recallOtherMembers(j, "")
 	}
-	p.conclude(j, protocol.Cancelled, "outcome unknown: "+why)
+	p.concludeUnknown(j, why)
 }
 
 // abandon ends what any site may still have of a job in doubt, without waiting for that.

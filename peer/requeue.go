@@ -1,8 +1,10 @@
 package peer
 
 import (
+	"cmp"
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
@@ -13,6 +15,10 @@ import (
 // A job that runs is requeued as it is cancelled: the word is durable first, and then the job is ended where it runs. When
 // that is proven by its end, it goes back into the grid queue instead of leaving the rows; a partner's files come home
 // before. So it never runs twice at a time, and a crash or a cut link only delays it.
+//
+// A job that has ended stays beside the open ones for a while, with what it runs. When a user wants it to start again, it comes
+// back into the grid queue in one step, at its epoch: it is placed at a later one, so that what is still on its way of its
+// placements before finds it closed.
 
 // requeueAsked has jobs start again.
 func (p *Peer) requeueAsked(ev event.Requeue) {
@@ -20,8 +26,12 @@ func (p *Peer) requeueAsked(ev event.Requeue) {
 		p.requeueForced(ev)
 		return
 	}
-	if a := p.rows.Arrays[ev.Job]; a != nil {
+	if a := cmp.Or(p.rows.Arrays[ev.Job], p.rows.RequeueableArray(ev.Job)); a != nil {
 		p.requeueElements(ev, a)
+		return
+	}
+	if j := p.rows.Requeueable(ev.Job); j != nil {
+		p.requeueEnded(ev, j)
 		return
 	}
 	if a, index, ok := p.rows.ElementOf(ev.Job); ok && p.rows.Jobs[ev.Job] == nil {
@@ -31,6 +41,9 @@ func (p *Peer) requeueAsked(ev event.Requeue) {
 	}
 	j, refusal := p.answers().MayChange(ev.Job, ev.User, ev.Admin, "requeue")
 	if j == nil {
+		if refusal.Code == view.NotFound {
+			refusal.Reason += p.whichEnded()
+		}
 		p.answer(ev.Asked, refusal)
 		return
 	}
@@ -42,7 +55,7 @@ func (p *Peer) requeueAsked(ev event.Requeue) {
 	p.requeueRunning(j, ev)
 }
 
-// requeueElements has those elements of an array start again that run.
+// requeueElements has those elements of an array start again that run, or have ended and can be requeued.
 func (p *Peer) requeueElements(ev event.Requeue, a *tables.Array) {
 	if refusal, refused := p.answers().RefuseChange(&a.Job, ev.User, ev.Admin, "requeue"); refused {
 		p.answer(ev.Asked, refusal)
@@ -58,6 +71,12 @@ func (p *Peer) requeueElements(ev event.Requeue, a *tables.Array) {
 	}
 	var run []*tables.Job
 	var why view.Refusal
+	ended := p.rows.RequeueableOf(a, wanted)
+	if len(ended) > 0 {
+		if refusal, refused := p.refuseReopening(&a.Job, len(ended)); refused {
+			ended, why = nil, refusal
+		}
+	}
 	for _, j := range a.JobsOf(wanted) {
 		if refusal, refused := p.refuseRequeue(j); !refused {
 			run = append(run, j)
@@ -66,18 +85,109 @@ func (p *Peer) requeueElements(ev event.Requeue, a *tables.Array) {
 		}
 	}
 	switch {
-	case len(run) > 0:
+	case len(run)+len(ended) > 0:
 		p.answer(ev.Asked, view.Done{})
 	case why.Reason != "":
 		p.answer(ev.Asked, why)
 	case a.Pending.And(wanted).IsZero():
-		p.answer(ev.Asked, view.Refusal{Code: view.NotFound, Reason: fmt.Sprintf("the elements %v of array %v have ended", wanted, a.ID())})
+		p.answer(ev.Asked, view.Refusal{Code: view.NotFound, Reason: fmt.Sprintf("the elements %v of array %v have ended%s", wanted, a.ID(), p.whichEnded())})
 	default:
 		p.answer(ev.Asked, view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf(
 			"the elements %v of array %v cannot be requeued: they are %v", wanted, a.ID(), protocol.Pending)})
 	}
 	for _, j := range run {
 		p.requeueRunning(j, ev)
+	}
+	for _, j := range ended {
+		p.reopen(j, ev)
+	}
+}
+
+// whichEnded says which jobs that have ended can be requeued, after the word that one has ended.
+func (p *Peer) whichEnded() string {
+	if p.cfg.Requeueable.For == 0 {
+		return "; no job that has ended can be requeued here: submit it again"
+	}
+	return fmt.Sprintf("; a job can be requeued until %s after its end ([retention] requeueable), unless it was submitted with --no-requeue, is a component of an "+
+		"application, has not met its dependencies, or may have been left at a site: submit it again", p.cfg.Requeueable.For.Text())
+}
+
+// requeueEnded has a job start again that has ended.
+func (p *Peer) requeueEnded(ev event.Requeue, j *tables.Job) {
+	refusal, refused := p.answers().RefuseChange(&j.Job, ev.User, ev.Admin, "requeue")
+	if !refused {
+		refusal, refused = p.refuseReopening(&j.Job, 1)
+	}
+	if refused {
+		p.answer(ev.Asked, refusal)
+		return
+	}
+	p.answer(ev.Asked, view.Done{})
+	p.reopen(j, ev)
+}
+
+// refuseReopening is why this number of jobs of one description that have ended cannot be requeued; false: they can be.
+func (p *Peer) refuseReopening(j *row.Job, jobs int) (view.Refusal, bool) {
+	why := p.site.StopReason()
+	if refusal, refused := p.admission().RefuseCount(j.Spec.User, jobs, p.rows.Open(), p.rows.JobsOf(j.Spec.User)); refused && why == "" {
+		why = refusal.Reason
+	}
+	return view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf("job %v cannot be requeued: %s", j.Spec.Job, why)}, why != ""
+}
+
+// reopen puts a job that has ended back into the grid queue, under its ID and at its next epoch. What had waited for its end goes
+// on, and how it ran is kept as an earlier run.
+func (p *Peer) reopen(j *tables.Job, ev event.Requeue) {
+	id := j.Spec.Job
+	p.logEvent(event.LogEvent{Kind: event.LogRequeueRequested, Job: id, Site: j.Site, Epoch: j.Epoch, Text: "after its end, by " + ev.User})
+	if p.rows.Reopen(j) {
+		p.unarchive(j.Element.Array)
+	}
+	p.archiveRun(j, requeuedReason)
+	p.unarchive(id)
+	j.Reopen()
+	j.Local = ""
+	if ev.Hold {
+		j.SetHold(newHold(&j.Job, ev.User))
+	}
+	j.NoEligibleSite = p.admission().Unknown(&j.Job)
+	p.requeue(j, event.LogJobRequeued, requeuedReason)
+	p.setHoldTimer(j)
+}
+
+// requeuedReason is why a job is placed again that its user has requeued.
+const requeuedReason = "its user has it start again"
+
+// unarchive takes a job or an array that has not ended after all out of the archive.
+func (p *Peer) unarchive(id protocol.JobID) {
+	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(id)})
+}
+
+// removeJob takes a job out that has ended. It is kept beside the open ones for as long as it can be requeued.
+func (p *Peer) removeJob(j *tables.Job) {
+	if !p.canReopen(&j.Job) {
+		p.rows.RemoveJob(j)
+		return
+	}
+	p.rows.Retire(j, p.now, p.cfg.Requeueable)
+	if timer := due.Once(due.RequeueableTimer); !p.timers.Has(timer) {
+		p.after(p.cfg.Requeueable.For, timer)
+	}
+}
+
+// canReopen says whether a job that ends can be requeued for a while: nothing of it can start any more, and nothing that it
+// waited for is missed meanwhile.
+func (p *Peer) canReopen(j *row.Job) bool {
+	d := j.Wants().Dependency
+	return p.cfg.Requeueable.For > 0 && !j.NoRequeue && !j.Forced && len(j.Fenced) == 0 &&
+		j.Application == 0 && j.Component == nil && (d == nil || d.MetAt(p.now))
+}
+
+// forgetRequeueable drops the jobs that have ended and cannot be requeued any more, those of a second together.
+func (p *Peer) forgetRequeueable() {
+	keep := p.cfg.Requeueable.For
+	if first := p.rows.ForgetRequeueable(p.now.Add(-keep)); first != 0 {
+		p.timers.Set(due.Once(due.RequeueableTimer), max(first.Add(keep), p.now.Add(protocol.Second)))
 	}
 }
 
@@ -121,7 +231,7 @@ func (p *Peer) requeueRunning(j *tables.Job, ev event.Requeue) {
 // endRun goes on with a job whose outcome is known: it leaves the rows, or is placed again where a user wants that.
 func (p *Peer) endRun(j *tables.Job) {
 	if j.Requeueing {
-		p.rerun(j, "its user has it start again")
+		p.rerun(j, requeuedReason)
 		return
 	}
 	p.finishWith(j)

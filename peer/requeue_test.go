@@ -385,3 +385,201 @@ func usageOf(t *testing.T, runs []view.Job) []view.UsageLine {
 	}
 	return sums.Usage().Lines
 }
+
+// keepsEnded are two sites where jobs can be requeued for five minutes after their ends.
+func keepsEnded(t *testing.T) *peertest.World {
+	t.Helper()
+	var sites []peertest.SiteOptions
+	for _, name := range []protocol.SiteName{"a", "b"} {
+		sites = append(sites, peertest.SiteOptions{
+			Name: name, Capacity: protocol.Capacity{CPUs: 4, Nodes: 4},
+			Config: func(cfg *rules.Config) {
+				cfg.Requeueable = rules.Requeueable{For: 5 * protocol.Minute, Jobs: 3, Bytes: 1 << 20}
+			},
+		})
+	}
+	w, err := peertest.New(peertest.Options{Seed: 1, Faults: gentle(), Sites: sites})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// TestRequeueEnded: a job that has failed, here or at a partner, starts again under its ID as one that was restarted, also after
+// the peer has died; a job that has started because of its end goes on. Both runs are kept, and later it cannot be requeued.
+func TestRequeueEnded(t *testing.T) {
+	t.Parallel()
+	for _, site := range []protocol.SiteName{"a", "b"} {
+		t.Run(string(site), func(t *testing.T) {
+			t.Parallel()
+			w := keepsEnded(t)
+			spec := protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Sites: []protocol.SiteName{site}}
+			id := submit(t, w, peertest.Plan{Run: protocol.Minute, Exit: 3}.Job(spec))
+			after := peertest.Plan{Run: 30 * protocol.Minute}.Job(spec)
+			after.Conditions = protocol.Conditions{Dependency: &protocol.Dependency{Terms: []protocol.DependencyTerm{{Kind: protocol.AfterNotOK, Job: id}}}}
+			dependent := submit(t, w, after)
+			w.Advance(2 * protocol.Minute)
+			wantJob(t, w, id, protocol.Failed, "")
+			restarted(t, w, "a")
+			wantRefusal(t, requeued(w, event.Requeue{Job: id, User: "bob"}), view.Denied, "ada")
+			if got := requeued(w, event.Requeue{Job: id, User: "ada"}); got != (view.Done{}) {
+				t.Fatalf("%+v", got)
+			}
+			restarted(t, w, "a")
+			wantJob(t, w, id, protocol.Running, "")
+			wantJob(t, w, dependent, protocol.Running, "")
+			if now := shown(w, id); now.Restarts != 1 || now.Site != site {
+				t.Errorf("%d restarts at %s", now.Restarts, now.Site)
+			}
+			w.Advance(2 * protocol.Minute)
+			wantJob(t, w, id, protocol.Failed, "")
+			wantStarts(t, w, id, 2)
+			if runs := runsOf(w, "a", id); len(runs) != 2 || !runs[0].Earlier || runs[0].Epoch >= runs[1].Epoch || runs[0].ExitCode != 3 {
+				t.Errorf("%d runs: %+v", len(runs), runs)
+			}
+			w.Advance(6 * protocol.Minute)
+			wantRefusal(t, requeued(w, event.Requeue{Job: id, User: "ada"}), view.NotFound, "0:05:00 after its end")
+			if err := w.Check(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// runsOf are the runs of a job in the archive of a site, the first one first.
+func runsOf(w *peertest.World, site protocol.SiteName, id protocol.JobID) (runs []view.Job) {
+	for _, run := range w.Site(site).Runs() {
+		if run.ID == id {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+// TestRequeueCancelled: a job that was cancelled before it started is requeued, held or not, and its site takes it again though it
+// has closed it.
+func TestRequeueCancelled(t *testing.T) {
+	t.Parallel()
+	w := keepsEnded(t)
+	spec := protocol.Spec{Request: protocol.Request{CPUs: 4, WallTime: protocol.Hour}, Sites: []protocol.SiteName{"b"}}
+	submit(t, w, peertest.Plan{Run: 2 * protocol.Minute}.Job(spec))
+	id := submit(t, w, peertest.Plan{Run: protocol.Minute}.Job(spec))
+	w.CancelThere("b", id, "ada")
+	w.Advance(protocol.Second)
+	wantJob(t, w, id, protocol.Cancelled, "cancelled at b")
+	requeued(w, event.Requeue{Job: id, Hold: true, User: "ada"})
+	w.Advance(5 * protocol.Minute)
+	wantJob(t, w, id, protocol.Pending, view.ReasonHeldByUser)
+	setHold(w, id, false, "ada", false)
+	w.Advance(5 * protocol.Minute)
+	wantJob(t, w, id, protocol.Completed, "")
+	wantStarts(t, w, id, 1)
+	if ended, _ := w.Site("a").Archived(id); ended.Restarts != 1 || ended.CancelledBy != "" {
+		t.Errorf("%d restarts, cancelled by %q", ended.Restarts, ended.CancelledBy)
+	}
+}
+
+// TestRequeueEndedElements: elements of an array are requeued while it goes on and once it has ended, and it ends with them again.
+func TestRequeueEndedElements(t *testing.T) {
+	t.Parallel()
+	w := keepsEnded(t)
+	job := peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Sites: []protocol.SiteName{"a"}})
+	job.Array = &protocol.Array{Indexes: protocol.IndexesOf(0, 1, 2), Throttle: 2}
+	array := submit(t, w, job)
+	element := func(i int) protocol.JobID { return protocol.Element{Array: array, Index: i}.ID() }
+	w.Advance(90 * protocol.Second) // 2 runs
+	again := func(ev event.Requeue) {
+		t.Helper()
+		ev.User = "ada"
+		if got := requeued(w, ev); got != (view.Done{}) {
+			t.Fatalf("%+v: %+v", ev, got)
+		}
+		restarted(t, w, "a")
+	}
+	again(event.Requeue{Job: element(0)})
+	wantJob(t, w, element(0), protocol.Running, "")
+	w.Advance(2 * protocol.Minute)
+	if ended, ok := w.Site("a").Archived(array); !ok || ended.Array.Completed != 3 {
+		t.Fatalf("the array: %v, %+v", ok, ended.Array)
+	}
+	again(event.Requeue{Job: array, Elements: protocol.IndexesOf(1)})
+	if _, ended := w.Site("a").Archived(array); ended || shown(w, element(1)).State != protocol.Running {
+		t.Errorf("the array has ended: %v; its element is %v", ended, shown(w, element(1)).State)
+	}
+	w.Advance(2 * protocol.Minute)
+	again(event.Requeue{Job: array})
+	w.Advance(3 * protocol.Minute)
+	for i, starts := range []int{3, 3, 2} {
+		wantStarts(t, w, element(i), starts)
+	}
+	if ended, ok := w.Site("a").Archived(array); !ok || ended.Array.Completed != 3 {
+		t.Errorf("the array: %v, %+v", ok, ended.Array)
+	}
+	w.Advance(6 * protocol.Minute)
+	if rows := w.Site("a").Rows().Rows; len(rows[row.RequeueableTable])+len(rows[row.PayloadTable]) > 0 {
+		t.Errorf("left are %v and %v", rows[row.RequeueableTable], rows[row.PayloadTable])
+	}
+	if err := w.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRequeueEndedRefused: what cannot be requeued after its end, and why; of too many jobs those that ended first cannot be.
+func TestRequeueEndedRefused(t *testing.T) {
+	t.Parallel()
+	w := keepsEnded(t)
+	spec := protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Sites: []protocol.SiteName{"a"}}
+	short := peertest.Plan{Run: protocol.Second}.Job(spec)
+	once, waits := short, short
+	once.NoRequeue = true
+	waits.Conditions = protocol.Conditions{Dependency: &protocol.Dependency{Terms: []protocol.DependencyTerm{{Kind: protocol.AfterNotOK, Job: submit(t, w, short)}}}}
+	never := submit(t, w, waits)
+	w.Cancel("a", never)
+	ended := []protocol.JobID{submit(t, w, once), never}
+	var last protocol.JobID
+	for range 4 {
+		last = submit(t, w, short)
+		w.Advance(protocol.Minute)
+		ended = append(ended, last)
+	}
+	for _, id := range ended[:3] {
+		wantRefusal(t, requeued(w, event.Requeue{Job: id, User: "ada"}), view.NotFound, "[retention] requeueable")
+	}
+	w.Configure("a", func(cfg *rules.Config) { cfg.MaxGridJobs = 1 })
+	restarted(t, w, "a")
+	busy := submit(t, w, peertest.Plan{Run: protocol.Hour}.Job(spec))
+	wantRefusal(t, requeued(w, event.Requeue{Job: last, User: "ada"}), view.Unavailable, "max_active_jobs")
+	w.Cancel("a", busy)
+	w.Advance(protocol.Second)
+	if got := requeued(w, event.Requeue{Job: last, User: "ada"}); got != (view.Done{}) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestRequeueableBytes: of jobs that run more than is kept for those that have ended, those that ended first cannot be requeued,
+// also after a restart.
+func TestRequeueableBytes(t *testing.T) {
+	t.Parallel()
+	w := keepsEnded(t)
+	w.Configure("a", func(cfg *rules.Config) { cfg.Requeueable.Bytes = 2500 })
+	restarted(t, w, "a")
+	var ids []protocol.JobID
+	for range 3 {
+		job := peertest.Plan{Run: protocol.Second}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Sites: []protocol.SiteName{"a"}})
+		job.Payload.Args = []string{strings.Repeat("x", 1000)}
+		ids = append(ids, submit(t, w, job))
+		w.Advance(10 * protocol.Second)
+	}
+	restarted(t, w, "a")
+	wantRefusal(t, requeued(w, event.Requeue{Job: ids[0], User: "ada"}), view.NotFound, "[retention] requeueable")
+	for _, id := range ids[1:] {
+		if got := requeued(w, event.Requeue{Job: id, User: "ada"}); got != (view.Done{}) {
+			t.Errorf("%+v", got)
+		}
+	}
+	w.Advance(protocol.Minute)
+	wantStarts(t, w, ids[2], 2)
+	if err := w.Check(); err != nil {
+		t.Error(err)
+	}
+}

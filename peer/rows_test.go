@@ -77,7 +77,10 @@ func fullRows() map[row.Table]row.Row {
 		},
 		row.GenerationTable: row.Generation{Generation: 1 << 60},
 		row.PartnerTable:    row.Partner{Site: "b", Number: 2, Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{0: 5, 63: 255}}, Quality: row.Quality{Weights: [5]int{1, 2, 3, 4, 5}, Failures: []uint64{6}, Doubtful: true, Probe: 7}},
-		row.ArchiveTable:    row.Archived{View: view.Job{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
+		row.RequeueableTable: row.Requeueable{
+			At: 1, Local: "77", Job: &row.Job{Spec: protocol.Spec{Name: "n"}, Phase: row.JobStagingOut, State: protocol.Failed, Outcome: &protocol.Outcome{State: protocol.Failed, ExitCode: 3}},
+		},
+		row.ArchiveTable: row.Archived{View: view.Job{ID: 1_000_000_000_007, State: protocol.NodeFail, Name: "n", ExitCode: 4}},
 	}
 }
 

@@ -81,6 +81,8 @@ func (p *Peer) fire(t due.Timer, at protocol.Instant) { //nolint:cyclop // one c
 		p.holdDue(t.Job)
 	case due.DependencyTimer:
 		p.askOutcomes(t.Job)
+	case due.RequeueableTimer:
+		p.forgetRequeueable()
 	case due.ReleaseTimer:
 		p.releaseLate(t.Tag())
 	case due.ReleaseWaitTimer:

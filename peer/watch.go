@@ -171,7 +171,7 @@ func (p *Peer) rerun(j *tables.Job, why string) {
 // archiveRun keeps a run of a job of this origin that has ended, and after which the job is placed again. Of one that did not
 // start there is nothing to keep.
 func (p *Peer) archiveRun(j *tables.Job, why string) {
-	if j.Started == 0 && j.Outcome.Bill == nil {
+	if j.Outcome == nil || j.Started == 0 && j.Outcome.Bill == nil {
 		return
 	}
 	view := p.answers().Finished(j)

@@ -109,6 +109,17 @@ func (p *Payload) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
+// Bytes is the size of the script, its arguments and its environment.
+func (p *Payload) Bytes() int64 {
+	size := len(p.Script)
+	for _, words := range [][]string{p.Args, p.Env} {
+		for _, word := range words {
+			size += len(word)
+		}
+	}
+	return int64(size)
+}
+
 // Check says what is wrong with what a job runs, if anything, wherever it is submitted. What is
 // empty is not looked at.
 func (p *Payload) Check() error {

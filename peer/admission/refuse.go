@@ -11,9 +11,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// refuseCount says why a user cannot submit this number of jobs now: open are those of the site that have
+// RefuseCount says why a user cannot submit this number of jobs now: open are those of the site that have
 // not ended, and ofUser those of the user among them.
-func (d *Desk) refuseCount(user string, jobs, open, ofUser int) (view.Refusal, bool) {
+func (d *Desk) RefuseCount(user string, jobs, open, ofUser int) (view.Refusal, bool) {
 	switch {
 	case jobs == 0:
 		return view.Refusal{Code: view.BadRequest, Reason: "the submission has no jobs; send 1 or more"}, true
@@ -220,7 +220,7 @@ func (d *Desk) RefuseSubmission(user string, a *protocol.Application, jobs []pro
 	if d.Stopped != "" {
 		return view.Refusal{Code: view.Unavailable, Reason: d.Stopped}, true
 	}
-	if refusal, ok := d.refuseCount(user, protocol.CountJobs(jobs), open, ofUser); ok {
+	if refusal, ok := d.RefuseCount(user, protocol.CountJobs(jobs), open, ofUser); ok {
 		return refusal, true
 	}
 	if _, err := d.Accounts.Local(user); err != nil {

@@ -57,40 +57,47 @@ func (m *monitor) unmetTerm(s *Site, j *row.Job, t protocol.DependencyTerm) stri
 		}
 	}
 	state := cmp.Or(m.ends[awaited], m.arrays[awaited], m.never[awaited]) // 0: it has not ended
-	met := false
-	switch starts := m.starts[t.Job]; t.Kind {
-	case protocol.Singleton:
-		if first := firstNamed(s, j); first != 0 {
+	if slices.ContainsFunc(append([]protocol.State{state}, m.requeued[awaited]...), func(ended protocol.State) bool { return m.met(t, ended) }) {
+		return ""
+	}
+	if t.Kind == protocol.Singleton {
+		if first := m.firstNamed(s, j); first != 0 {
 			return fmt.Sprintf("%s, and %v is older", t.Kind, first)
 		}
-		return ""
-	case protocol.After:
-		met = state != 0
-		if len(starts) > 0 {
-			met = starts[0].at.Add(t.Delay) <= m.world.now
-		}
-	case protocol.AfterAny:
-		met = state != 0
-	case protocol.AfterOK, protocol.AfterCorr:
-		met = state == protocol.Completed
-	case protocol.AfterNotOK:
-		met = state != 0 && state != protocol.Completed
-	}
-	if met {
 		return ""
 	}
 	return fmt.Sprintf("%s:%v, which is %v", t.Kind, t.Job, state)
 }
 
+// met says whether a term has come about by a job that has ended in a state; 0: it has not ended.
+func (m *monitor) met(t protocol.DependencyTerm, state protocol.State) bool {
+	switch starts := m.starts[t.Job]; t.Kind {
+	case protocol.Singleton:
+	case protocol.After:
+		if len(starts) > 0 {
+			return starts[0].at.Add(t.Delay) <= m.world.now
+		}
+		return state != 0
+	case protocol.AfterAny:
+		return state != 0
+	case protocol.AfterOK, protocol.AfterCorr:
+		return state == protocol.Completed
+	case protocol.AfterNotOK:
+		return state != 0 && state != protocol.Completed
+	}
+	return false
+}
+
 // firstNamed is the oldest open job or array of the user and the name of a job, or of its array, if that is older; 0: none is.
-func firstNamed(s *Site, j *row.Job) protocol.JobID {
+// Those that were requeued after their end hold up none that had begun to wait before.
+func (m *monitor) firstNamed(s *Site, j *row.Job) protocol.JobID {
 	own := j
 	if array, ok := s.rows.Array(j.Element.Array); ok {
 		own = &array.Job
 	}
 	var older []protocol.JobID
 	look := func(other *row.Job) {
-		if other.Spec.Job < own.Spec.Job && other.Spec.User == own.Spec.User && other.Spec.Name == own.Spec.Name {
+		if len(m.requeued[other.Spec.Job]) == 0 && other.Spec.Job < own.Spec.Job && other.Spec.User == own.Spec.User && other.Spec.Name == own.Spec.Name {
 			older = append(older, other.Spec.Job)
 		}
 	}

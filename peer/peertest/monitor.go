@@ -1,6 +1,7 @@
 package peertest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,8 +23,11 @@ type monitor struct {
 	starts   map[protocol.JobID][]start
 	acked    map[protocol.JobID]protocol.SiteName
 	ends     map[protocol.JobID]protocol.State
+	requeued map[protocol.JobID][]protocol.State // after their ends, and as what they had ended
 	requeue  map[protocol.JobID]bool
-	restarts map[protocol.JobID]int              // that are durable at the origin
+	restarts map[protocol.JobID]int              // that are durable at the origin, or were in a life that was lost
+	counted  map[protocol.JobID]int              // of those, by the rows that the origin has now
+	idle     map[protocol.JobID]int              // of those, after ends without a start
 	unknown  map[protocol.JobID]bool             // ended by an operator with its outcome unknown: may start once
 	forced   map[protocol.JobID]bool             // by an operator: may run twice
 	released map[protocol.Tag]protocol.SiteName  // whose result its origin has acknowledged
@@ -72,7 +76,11 @@ func newMonitor(w *World) *monitor {
 		ends:    map[protocol.JobID]protocol.State{},
 		requeue: map[protocol.JobID]bool{},
 
+		requeued: map[protocol.JobID][]protocol.State{},
+
 		restarts: map[protocol.JobID]int{},
+		counted:  map[protocol.JobID]int{},
+		idle:     map[protocol.JobID]int{},
 		forced:   map[protocol.JobID]bool{},
 		unknown:  map[protocol.JobID]bool{},
 		startBy:  map[protocol.Tag]protocol.Instant{},
@@ -100,7 +108,7 @@ func (m *monitor) restored(s *Site) {
 	for _, row := range s.rows.Jobs() {
 		id := row.Spec.Job
 		delete(m.ends, id)
-		m.epochs[id] = row.Epoch
+		m.epochs[id], m.counted[id] = row.Epoch, row.Spec.Restarts
 		delete(s.archive, id)
 	}
 	for _, array := range rowsAs[row.Array](s.rows.Rows[row.ArrayTable]) {
@@ -112,6 +120,7 @@ func (m *monitor) restored(s *Site) {
 			delete(s.archive, id)
 		}
 	}
+	m.endedBefore(s)
 	for tag, at := range m.released {
 		if at == s.Name {
 			m.again[tag] = true
@@ -124,6 +133,22 @@ func (m *monitor) restored(s *Site) {
 		if at == s.Name && !open && !array && !archived {
 			delete(m.acked, id)
 		}
+	}
+}
+
+// endedBefore puts what the rows of a site have as ended back into its archive, which an operator puts back with them. One that
+// was requeued since may run.
+func (m *monitor) endedBefore(s *Site) {
+	for _, ended := range rowsAs[row.Requeueable](s.rows.Rows[row.RequeueableTable]) {
+		id, shown := ended.ID(), view.Job{ID: ended.ID()}
+		if ended.Array != nil {
+			shown.State = ended.Array.Ended.State()
+			m.arrays[id] = shown.State
+		} else {
+			shown.State, shown.Epoch = ended.Job.State, ended.Job.Epoch
+			m.ends[id], m.unknown[id] = shown.State, true
+		}
+		s.archive[id] = shown
 	}
 }
 
@@ -147,6 +172,9 @@ func (m *monitor) outputGone(s *Site, op event.CollectOp) {
 func (m *monitor) recorded(s *Site, rec row.Record) {
 	if rec.Table == row.GuestTable {
 		m.guestGone(s, rec)
+	}
+	if rec.Table == row.ArchiveTable && rec.Row == nil {
+		m.reopened(rec.Key)
 	}
 	switch row := rec.Row.(type) { //nolint:gochecksumtype // its cases are values, each is here
 	case row.Job:
@@ -173,11 +201,26 @@ func (m *monitor) recorded(s *Site, rec row.Record) {
 	}
 }
 
+// reopened sees a job or an array leave the archive, since it was requeued.
+func (m *monitor) reopened(key string) {
+	id, err := row.ParseJobKey(key)
+	if err != nil {
+		m.problem("%q, the key of a job in the archive: %v", key, err)
+	}
+	if len(m.starts[id]) < 1+m.restarts[id]-m.idle[id] {
+		m.idle[id]++
+	}
+	m.requeued[id] = append(m.requeued[id], cmp.Or(m.ends[id], m.arrays[id]))
+	delete(m.ends, id)
+	delete(m.arrays, id)
+}
+
 func (m *monitor) jobRecorded(s *Site, stored row.Job) {
 	id := stored.Spec.Job
 	tag := protocol.Tag{Job: id, Epoch: stored.Epoch}
 	m.requeue[id] = stored.Spec.Requeue
-	m.restarts[id] = max(m.restarts[id], stored.Spec.Restarts)
+	m.restarts[id] += max(0, stored.Spec.Restarts-m.counted[id])
+	m.counted[id] = max(m.counted[id], stored.Spec.Restarts)
 	if state, ok := m.ends[id]; ok {
 		m.problem("job %v is recorded at %s after its end as %v", id, s.Name, state)
 	}
@@ -350,7 +393,7 @@ func (m *monitor) started(s *Site, tag protocol.Tag) {
 
 // startedAgain sees a job start once more that runs once, unless its origin has durably taken the end of the run before.
 func (m *monitor) startedAgain(s *Site, tag protocol.Tag, earlier []start) {
-	if len(earlier) > m.restarts[tag.Job] {
+	if len(earlier) > m.restarts[tag.Job]-m.idle[tag.Job] {
 		m.problem("run-once job %v starts again, at %s after %s", tag, s.Name, earlier[0].site)
 	}
 	for _, one := range earlier {
@@ -424,8 +467,9 @@ func (m *monitor) checkPayloads(s *Site) {
 	for key := range s.rows.Rows[row.PayloadTable] {
 		_, job := s.rows.Rows[row.JobTable][key]
 		_, array := s.rows.Rows[row.ArrayTable][key]
+		_, ended := s.rows.Rows[row.RequeueableTable][key]
 		guest, _ := s.rows.Rows[row.GuestTable][key].(row.Guest)
-		if !job && !array && guest.Phase != row.GuestPrepared && guest.Phase != row.GuestAccepted {
+		if !job && !ended && !array && guest.Phase != row.GuestPrepared && guest.Phase != row.GuestAccepted {
 			m.problem("payload %s at %s belongs to nothing", key, s.Name)
 		}
 	}

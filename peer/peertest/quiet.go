@@ -55,7 +55,7 @@ type End struct {
 	Job      protocol.JobID
 	State    protocol.State
 	Starts   int
-	Restarts int // that its origin has wanted
+	Restarts int // that its origin has wanted after runs that had started
 	Requeue  bool
 }
 
@@ -72,7 +72,7 @@ func (w *World) Ends() []End {
 			continue
 		}
 		out = append(out, End{
-			Job: id, State: w.monitor.ends[id], Starts: len(w.monitor.starts[id]), Restarts: w.monitor.restarts[id], Requeue: w.monitor.requeue[id],
+			Job: id, State: w.monitor.ends[id], Starts: len(w.monitor.starts[id]), Restarts: w.monitor.restarts[id] - w.monitor.idle[id], Requeue: w.monitor.requeue[id],
 		})
 	}
 	return out

@@ -30,6 +30,16 @@ func (r Rows) Guests() []row.Guest { return rowsAs[row.Guest](r.Rows[row.GuestTa
 // Jobs are the jobs of this origin, by id.
 func (r Rows) Jobs() []row.Job { return rowsAs[row.Job](r.Rows[row.JobTable]) }
 
+// Requeueable are the jobs of this origin that have ended and can be requeued, by id.
+func (r Rows) Requeueable() (jobs []row.Job) {
+	for _, ended := range rowsAs[row.Requeueable](r.Rows[row.RequeueableTable]) {
+		if ended.Job != nil {
+			jobs = append(jobs, *ended.Job)
+		}
+	}
+	return jobs
+}
+
 // Runs are the placements in the local queue, by tag.
 func (r Rows) Runs() []row.Run { return rowsAs[row.Run](r.Rows[row.RunTable]) }
 

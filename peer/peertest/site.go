@@ -230,6 +230,12 @@ func (s *Site) put(rec row.Record) {
 			s.earlier = append(s.earlier, before)
 		}
 		s.archive[ended.View.ID] = ended.View
+	case nil:
+		if id, err := row.ParseJobKey(rec.Key); rec.Table == row.ArchiveTable && err == nil {
+			delete(s.archive, id)
+			return
+		}
+		s.rows.Commit(rec)
 	case row.EarlierRun:
 		s.earlier = append(s.earlier, ended.View)
 	default:

@@ -145,9 +145,11 @@ func (c *scribe) record(rec row.Record) string {
 		return fmt.Sprintf("earlier run %s:%d %v%s", c.job(row.View.ID), row.View.Epoch, row.View.State, because(row.View.Reason))
 	case row.Payload, row.Site, row.Generation, row.Partner, row.Dedup, row.Application, row.Executions, row.Use:
 		return ""
+	case row.Requeueable:
+		return "requeueable " + c.job(row.ID())
 	}
 	switch rec.Table {
-	case row.JobTable, row.ArrayTable, row.GuestTable, row.RunTable:
+	case row.JobTable, row.ArrayTable, row.RequeueableTable, row.GuestTable, row.RunTable:
 		return fmt.Sprintf("%s %s deleted", rec.Table, c.key(rec.Key))
 	case row.PayloadTable, row.DedupTable, row.SiteTable, row.GenerationTable, row.PartnerTable, row.ApplicationTable, row.ExecutionTable, row.UseTable, row.ArchiveTable, row.EarlierTable:
 	}

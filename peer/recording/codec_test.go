@@ -94,6 +94,7 @@ func written() (ops []event.Op, replies []view.Reply, rows []row.Row) {
 		row.Generation{},
 		row.Archived{},
 		row.EarlierRun{},
+		row.Requeueable{},
 		row.Application{},
 		row.Array{},
 		row.Executions{},

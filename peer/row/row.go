@@ -40,6 +40,7 @@ const (
 	PartnerTable     Table = "partner"     // what is durably known of each partner, by name
 	ApplicationTable Table = "application" // applications whose components have not all ended, by the id of the first one
 	ExecutionTable   Table = "execution"   // the DataWarehouse [IS 4.1]: executions, by user, component and site
+	RequeueableTable Table = "requeueable" // jobs and arrays of this origin that have ended and can be requeued, by id
 	UseTable         Table = "use"         // what users and accounts have used, by site, origin, account and user
 	ArchiveTable     Table = "archive"     // finished jobs, by id; never read back by the core
 	EarlierTable     Table = "earlier"     // runs after which their jobs were requeued, by tag; never read back by the core
@@ -48,7 +49,7 @@ const (
 // Tables lists what a restored peer needs, in the order in which [New] expects
 // it.
 func Tables() []Table {
-	return []Table{SiteTable, GenerationTable, PartnerTable, PayloadTable, ApplicationTable, ArrayTable, JobTable, GuestTable, RunTable, DedupTable, ExecutionTable, UseTable}
+	return []Table{SiteTable, GenerationTable, PartnerTable, PayloadTable, ApplicationTable, ArrayTable, JobTable, RequeueableTable, GuestTable, RunTable, DedupTable, ExecutionTable, UseTable}
 }
 
 // Row is one row's content. The set is closed. Rows are values: a row given out
@@ -67,12 +68,14 @@ func Encode(row Row) ([]byte, error) {
 }
 
 // Decode reads what [Encode] wrote.
-func Decode(table Table, data []byte) (Row, error) {
+func Decode(table Table, data []byte) (Row, error) { //nolint:cyclop // one case for each table
 	switch table {
 	case JobTable:
 		return decodeAs[Job](data)
 	case ArrayTable:
 		return decodeAs[Array](data)
+	case RequeueableTable:
+		return decodeAs[Requeueable](data)
 	case PayloadTable:
 		return decodeAs[Payload](data)
 	case GuestTable:

@@ -60,6 +60,8 @@ type Config struct {
 	DisableLogEvents  bool              // for drivers that read no log events
 	ExportRemote      []string          // variables that leave with every job, as [protocol.Export.Allows] reads them; nil: [DefaultExportRemote]
 
+	Requeueable Requeueable // of the jobs of this origin that have ended; default: none can be requeued
+
 	// Watermark is how often partners are sent, at most, how far this store has come, so that
 	// a restored or copied one is known; 0: never, and partners' marks are not kept.
 	Watermark protocol.Duration
@@ -141,6 +143,13 @@ type Moves struct {
 	Wait      protocol.Duration // and does not wait longer than that at the other site
 	Pause     protocol.Duration // between two moves of a job, at least
 	Most      int               // moves of a job, at most
+}
+
+// Requeueable says how long after their ends jobs can be requeued, and how many of them. The zero value means never.
+type Requeueable struct {
+	For   protocol.Duration // since the end of a job
+	Jobs  int               // of more, those that ended first go
+	Bytes int64             // of scripts, arguments and environments; of more, those that ended first go
 }
 
 // PlannedStartLasts is for how long a planned start counts for moves. Sites state those of all jobs that wait, by default

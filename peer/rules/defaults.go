@@ -49,10 +49,10 @@ func (c Config) Validate() error {
 	if !slices.Contains(c.Policy.Initiations, c.Initiation) {
 		problems = append(problems, fmt.Errorf("policy %q does not accept initiation %q", c.Policy.Name, c.Initiation))
 	}
-	if min(c.LocalWaitThreshold, c.CheckInterval, c.FirstCheck, c.QuoteTimeout, c.RetryInitial, c.RetryMax, c.SubmitRecheckDelay, c.ReclaimAfter, c.TombstoneTTL, c.CycleInterval, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark, c.Moves.Interval, c.Moves.Gain, c.Moves.Wait, c.Moves.Pause) < 0 {
+	if min(c.LocalWaitThreshold, c.CheckInterval, c.FirstCheck, c.QuoteTimeout, c.RetryInitial, c.RetryMax, c.SubmitRecheckDelay, c.ReclaimAfter, c.TombstoneTTL, c.CycleInterval, c.PriceSpan, c.PriceRefresh, c.Protect.Delay, c.Margin, c.Watermark, c.Moves.Interval, c.Moves.Gain, c.Moves.Wait, c.Moves.Pause, c.Requeueable.For) < 0 {
 		problems = append(problems, errors.New("a duration is negative; give a positive one, or 0 for the default"))
 	}
-	if min(c.RoundJobs, c.PartnersPerRound, c.MaxGridJobs, c.VolunteerBelow, c.RecheckJobs, c.JobsPerVolunteer, c.MaxJobsPerCycle, c.Protect.Share, c.MaxUserJobs, c.MaxArraySize, c.Moves.Jobs, c.Moves.GainShare, c.Moves.Most) < 0 || min(c.Power, c.MaxOutput, c.MaxStaging, c.MaxUserStaging) < 0 {
+	if min(c.RoundJobs, c.PartnersPerRound, c.MaxGridJobs, c.VolunteerBelow, c.RecheckJobs, c.JobsPerVolunteer, c.MaxJobsPerCycle, c.Protect.Share, c.MaxUserJobs, c.MaxArraySize, c.Moves.Jobs, c.Moves.GainShare, c.Moves.Most, c.Requeueable.Jobs) < 0 || min(c.Requeueable.Bytes, c.Power, c.MaxOutput, c.MaxStaging, c.MaxUserStaging) < 0 {
 		problems = append(problems, errors.New("a count is negative; give a positive one, or 0 for the default"))
 	}
 	if min(c.DefaultWeights.Alpha, c.DefaultWeights.Beta, c.DefaultWeights.Gamma, c.DefaultWeights.Delta) < 0 {

@@ -25,7 +25,7 @@ func (r Row) RecordKey() string {
 		return r.Key
 	case row.RunTable:
 		return row.RunKey(r.Tag())
-	case row.JobTable, row.ArrayTable, row.GuestTable, row.PayloadTable, row.ApplicationTable, row.ArchiveTable, row.EarlierTable:
+	case row.JobTable, row.ArrayTable, row.RequeueableTable, row.GuestTable, row.PayloadTable, row.ApplicationTable, row.ArchiveTable, row.EarlierTable:
 	}
 	return row.JobKey(r.Job)
 }

@@ -129,13 +129,18 @@ func (t *Tables) enterArray(a *Array) {
 	t.waiting.add(&a.Job, false)
 }
 
-// RemoveArray takes an array out whose elements have ended.
+// RemoveArray takes an array out whose elements have ended. It is kept with those that can be requeued.
 func (t *Tables) RemoveArray(a *Array) {
 	delete(t.Arrays, a.ID())
 	at, _ := slices.BinarySearch(t.arrayIDs, a.ID())
 	t.arrayIDs = slices.Delete(t.arrayIDs, at, at+1)
 	t.waiting.remove(&a.Job, false, t.isNamed)
 	t.SaveArray(a)
+	if t.requeueable.elements[a.ID()] > 0 {
+		t.requeueable.arrays[a.ID()] = a
+		t.saveRequeueable(a.ID())
+		return
+	}
 	t.SavePayload(a.ID())
 }
 

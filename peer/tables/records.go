@@ -18,6 +18,9 @@ func (t *Tables) SaveGuest(id protocol.JobID) { t.mark(row.GuestTable, id) }
 // SavePayload marks what a job or guest runs.
 func (t *Tables) SavePayload(id protocol.JobID) { t.mark(row.PayloadTable, id) }
 
+// saveRequeueable marks the row of a job or an array that has ended.
+func (t *Tables) saveRequeueable(id protocol.JobID) { t.mark(row.RequeueableTable, id) }
+
 // SaveApplication marks the row of an application.
 func (t *Tables) SaveApplication(id protocol.JobID) { t.mark(row.ApplicationTable, id) }
 
@@ -112,6 +115,10 @@ func (t *Tables) row(d step.Row) row.Row { //nolint:cyclop // one case for each 
 		if a := t.Arrays[d.Job]; a != nil {
 			return a.Array
 		}
+	case row.RequeueableTable:
+		if stored, ok := t.requeueable.row(d.Job); ok {
+			return stored
+		}
 	case row.GuestTable:
 		if g := t.Guests[d.Job]; g != nil {
 			return g.Guest
@@ -136,6 +143,9 @@ func (t *Tables) payload(id protocol.JobID) *protocol.Payload {
 	if a := t.Arrays[id]; a != nil {
 		return a.packed.Unpack(&a.Job)
 	}
+	if packed, j := t.requeueable.packed(id); j != nil {
+		return packed.Unpack(j)
+	}
 	if g := t.Guests[id]; g != nil {
 		return g.Payload
 	}
@@ -154,7 +164,7 @@ func (t *Tables) check(d step.Row) error {
 	case row.ArrayTable:
 		return t.checkArray(t.Arrays[d.Job])
 	case row.PayloadTable, row.DedupTable, row.SiteTable, row.GenerationTable, row.PartnerTable, row.ApplicationTable,
-		row.ExecutionTable, row.UseTable, row.ArchiveTable, row.EarlierTable:
+		row.ExecutionTable, row.UseTable, row.RequeueableTable, row.ArchiveTable, row.EarlierTable:
 	}
 	return nil
 }

@@ -28,6 +28,9 @@ func (t *Tables) Restore(rows iter.Seq2[row.Record, error], on *protocol.Capacit
 	if err := t.restoreJobs(payloads); err != nil {
 		return err
 	}
+	if err := t.restoreRequeueable(payloads); err != nil {
+		return err
+	}
 	for id, g := range t.Guests {
 		if payload := payloads[id]; !payload.None() {
 			g.Payload = payload.Unpack(&row.Job{})
@@ -62,6 +65,11 @@ func (t *Tables) restoreRow(rec row.Record, payloads map[protocol.JobID]compact.
 		t.alike.Row(&stored)
 		t.Jobs[stored.Spec.Job] = &Job{Job: stored}
 		t.countOpen(&stored.Spec, +1)
+	case row.Requeueable:
+		if (stored.Job == nil) == (stored.Array == nil) {
+			return fmt.Errorf("row %q: it must have a job or an array", rec.Key)
+		}
+		t.requeueable.restoreRow(stored)
 	case row.Array:
 		t.alike.Row(&stored.Job)
 		t.enterArray(&Array{Array: stored})
@@ -122,4 +130,15 @@ func (t *Tables) restoreJobs(payloads map[protocol.JobID]compact.Payload) error 
 		}
 	}
 	return nil
+}
+
+// restoreRequeueable gives jobs and arrays that have ended what they run.
+func (t *Tables) restoreRequeueable(payloads map[protocol.JobID]compact.Payload) error {
+	return t.requeueable.restore(t.Arrays, func(of *row.Job) (compact.Payload, error) {
+		payload := payloads[of.Spec.Job]
+		if payload.None() {
+			return payload, fmt.Errorf("job %v, which has ended and can be requeued, has no payload row", of.Spec.Job)
+		}
+		return t.alike.Pack(of.Spec.User, of, payload.Unpack(of)), nil
+	})
 }

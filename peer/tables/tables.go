@@ -39,6 +39,8 @@ type Tables struct {
 	waiting dependents
 	alike   compact.Store
 
+	requeueable requeueable
+
 	arrayIDs      []protocol.JobID        // of Arrays, in order
 	changedArrays map[protocol.JobID]bool // whose next elements may have to become jobs
 	changed       step.Rows               // by this step
@@ -56,6 +58,7 @@ func New(site *lives.Store, partners *partner.Set, queue *gridqueue.Queue) Table
 		Arrays:       map[protocol.JobID]*Array{},
 		site:         site, partners: partners, queue: queue,
 		ofUser: map[string]int{}, Fair: fairness.New(&rules.Config{}), changedArrays: map[protocol.JobID]bool{},
+		requeueable: newRequeueable(),
 	}
 }
 
@@ -93,6 +96,14 @@ func (t *Tables) addJob(j *Job) {
 
 // RemoveJob takes a job out that has ended.
 func (t *Tables) RemoveJob(j *Job) {
+	t.leave(j)
+	if j.Array == nil {
+		t.SavePayload(j.Spec.Job)
+	}
+}
+
+// leave takes a job off the open ones. What it runs stays.
+func (t *Tables) leave(j *Job) {
 	id := j.Spec.Job
 	delete(t.Jobs, id)
 	t.Files.Note(id, Owner{}, 0)
@@ -101,7 +112,6 @@ func (t *Tables) RemoveJob(j *Job) {
 	t.SaveJob(id)
 	a := j.Array
 	if a == nil {
-		t.SavePayload(id)
 		return
 	}
 	delete(a.jobs, j.Element.Index)

@@ -1,0 +1,212 @@
+package tables
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/switchyard-hpc/switchyard/peer/compact"
+	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/rules"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// requeueable are the jobs of this origin that have ended and can be requeued, and the arrays that have ended of which any of
+// them is an element.
+type requeueable struct {
+	ends     []*ended // in the order of their ends
+	jobs     map[protocol.JobID]*ended
+	arrays   map[protocol.JobID]*Array // that have ended
+	elements map[protocol.JobID]int    // jobs among them, by their arrays
+	bytes    int64
+}
+
+// ended is one job that has ended.
+type ended struct {
+	*Job
+
+	at    protocol.Instant // when it left the open jobs
+	bytes int64            // of what it runs; 0: its array has that
+}
+
+// Retire takes a job out that has ended at an instant, and keeps it with those that can be requeued. The first of these go if
+// there are more than are to be kept.
+func (t *Tables) Retire(j *Job, now protocol.Instant, keep rules.Requeueable) {
+	t.leave(j)
+	kept := &ended{Job: &Job{Job: j.Job, Array: j.Array, Local: j.Local, packed: j.packed}, at: now}
+	if kept.Array == nil {
+		kept.bytes = kept.Payload().Bytes()
+	}
+	t.requeueable.add(kept)
+	t.saveRequeueable(j.Spec.Job)
+	for len(t.requeueable.ends) > keep.Jobs || t.requeueable.bytes > keep.Bytes {
+		t.forget(t.requeueable.ends[0])
+	}
+}
+
+func newRequeueable() requeueable {
+	return requeueable{jobs: map[protocol.JobID]*ended{}, arrays: map[protocol.JobID]*Array{}, elements: map[protocol.JobID]int{}}
+}
+
+func (r *requeueable) add(kept *ended) {
+	r.ends = append(r.ends, kept)
+	r.jobs[kept.Spec.Job] = kept
+	r.bytes += kept.bytes
+	if kept.Array != nil {
+		r.elements[kept.Element.Array]++
+	}
+}
+
+// remove takes a job out. What its array runs stays.
+func (r *requeueable) remove(kept *ended) {
+	if r.ends[0] == kept { // as a rule: the others need not move up
+		r.ends[0] = nil
+		r.ends = r.ends[1:]
+	} else {
+		at := slices.Index(r.ends, kept)
+		r.ends = slices.Delete(r.ends, at, at+1)
+	}
+	delete(r.jobs, kept.Spec.Job)
+	r.bytes -= kept.bytes
+	if array := kept.Element.Array; array != 0 {
+		if r.elements[array]--; r.elements[array] == 0 {
+			delete(r.elements, array)
+		}
+	}
+}
+
+// forget takes out a job that cannot be requeued any more, and what it runs.
+func (t *Tables) forget(kept *ended) {
+	id, array := kept.Spec.Job, kept.Element.Array
+	t.requeueable.remove(kept)
+	t.saveRequeueable(id)
+	switch {
+	case array == 0:
+		t.SavePayload(id)
+	case t.requeueable.arrays[array] != nil && t.requeueable.elements[array] == 0:
+		delete(t.requeueable.arrays, array)
+		t.saveRequeueable(array)
+		t.SavePayload(array)
+	}
+}
+
+// ForgetRequeueable takes out what ended at an instant or before. It returns when the first one ended that is left; 0: none is.
+func (t *Tables) ForgetRequeueable(until protocol.Instant) (first protocol.Instant) {
+	for len(t.requeueable.ends) > 0 {
+		if first = t.requeueable.ends[0].at; first > until {
+			return first
+		}
+		t.forget(t.requeueable.ends[0])
+	}
+	return 0
+}
+
+// Requeueable is a job that has ended and can be requeued; nil: there is none with this ID.
+func (t *Tables) Requeueable(id protocol.JobID) *Job {
+	if kept := t.requeueable.jobs[id]; kept != nil {
+		return kept.Job
+	}
+	return nil
+}
+
+// RequeueableOf are the elements of an array, among some indexes, that have ended and can be requeued, in their order.
+func (t *Tables) RequeueableOf(a *Array, wanted protocol.Indexes) (jobs []*Job) {
+	if t.requeueable.elements[a.ID()] == 0 {
+		return nil
+	}
+	for index := range wanted.All() {
+		if j := t.Requeueable((protocol.Element{Array: a.ID(), Index: index}).ID()); j != nil {
+			jobs = append(jobs, j)
+		}
+	}
+	return jobs
+}
+
+// RequeueableArray is an array that has ended, and of which an element can be requeued; nil: there is none with this ID.
+func (t *Tables) RequeueableArray(id protocol.JobID) *Array { return t.requeueable.arrays[id] }
+
+// Reopen puts a job that can be requeued back among the open ones, and its array, if that had ended: then it returns true.
+// The job is as it ended.
+func (t *Tables) Reopen(j *Job) (array bool) {
+	id, a := j.Spec.Job, j.Array
+	t.requeueable.remove(t.requeueable.jobs[id])
+	t.saveRequeueable(id)
+	if a != nil {
+		array = t.reopenArray(a)
+		a.Ended.Add(j.State, -1)
+		a.join(j)
+		t.SaveArray(a)
+	}
+	t.addJob(j)
+	return array
+}
+
+// reopenArray puts an array back among the open ones, if it has ended.
+func (t *Tables) reopenArray(a *Array) bool {
+	id := a.ID()
+	if t.Arrays[id] != nil {
+		return false
+	}
+	delete(t.requeueable.arrays, id)
+	t.saveRequeueable(id)
+	t.enterArray(a)
+	return true
+}
+
+// row is the row of a job or an array; false: there is none.
+func (r *requeueable) row(id protocol.JobID) (row.Requeueable, bool) {
+	if kept := r.jobs[id]; kept != nil {
+		job := kept.Job.Job
+		return row.Requeueable{At: kept.at, Job: &job, Local: kept.Local}, true
+	}
+	if a := r.arrays[id]; a != nil {
+		array := a.Array
+		return row.Requeueable{Array: &array}, true
+	}
+	return row.Requeueable{}, false
+}
+
+// packed is what a job or an array runs, and its row; nil: there is none of its own.
+func (r *requeueable) packed(id protocol.JobID) (compact.Payload, *row.Job) {
+	if kept := r.jobs[id]; kept != nil && kept.Array == nil {
+		return kept.packed, &kept.Job.Job
+	}
+	if a := r.arrays[id]; a != nil {
+		return a.packed, &a.Job
+	}
+	return compact.Payload{}, nil
+}
+
+// restoreRow takes in a row. What it runs follows with [requeueable.restore].
+func (r *requeueable) restoreRow(stored row.Requeueable) {
+	if stored.Array != nil {
+		r.arrays[stored.ID()] = &Array{Array: *stored.Array}
+		return
+	}
+	r.ends = append(r.ends, &ended{Job: &Job{Job: *stored.Job, Local: stored.Local}, at: stored.At})
+}
+
+// restore gives jobs and arrays what they run, and elements their arrays, which may be open.
+func (r *requeueable) restore(open map[protocol.JobID]*Array, pack func(*row.Job) (compact.Payload, error)) (err error) {
+	ends := r.ends
+	r.ends = nil
+	slices.SortFunc(ends, func(a, b *ended) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Spec.Job, b.Spec.Job)) })
+	for _, a := range r.arrays {
+		if a.packed, err = pack(&a.Job); err != nil {
+			return err
+		}
+	}
+	for _, kept := range ends {
+		if id := kept.Element.Array; id != 0 {
+			if kept.Array = cmp.Or(open[id], r.arrays[id]); kept.Array == nil {
+				return fmt.Errorf("job %v is of array %v, which has no row", kept.Spec.Job, id)
+			}
+		} else if kept.packed, err = pack(&kept.Job.Job); err != nil {
+			return err
+		} else {
+			kept.bytes = kept.Payload().Bytes()
+		}
+		r.add(kept)
+	}
+	return nil
+}
