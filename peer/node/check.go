@@ -33,6 +33,7 @@ type Checker struct {
 	elements map[protocol.JobID]protocol.JobID // jobs that are elements of arrays, and their arrays
 	arrays   map[protocol.JobID]bool
 	runs     []protocol.Tag
+	ended    map[protocol.JobID]protocol.JobID // jobs and arrays that can be requeued, and the array of each that is an element, or 0
 }
 
 // Add takes in a row; rows may come in any order.
@@ -84,6 +85,8 @@ func (c *Checker) note(key string, content row.Row) string { //nolint:cyclop // 
 	case row.Array:
 		put(&c.arrays, stored.ID(), true)
 		return row.JobKey(stored.ID())
+	case row.Requeueable:
+		return c.noteRequeueable(key, stored)
 	case row.Guest:
 		put(&c.guests, stored.Spec.Job, stored.Phase == row.GuestPrepared || stored.Phase == row.GuestAccepted)
 		return row.JobKey(stored.Spec.Job)
@@ -110,6 +113,19 @@ func (c *Checker) note(key string, content row.Row) string { //nolint:cyclop // 
 		c.found("", key, "the row is of a kind that the check does not know: %T", content)
 	}
 	return ""
+}
+
+func (c *Checker) noteRequeueable(key string, stored row.Requeueable) string {
+	switch {
+	case (stored.Job == nil) == (stored.Array == nil):
+		c.found(string(row.RequeueableTable), key, "it must have a job or an array")
+		return ""
+	case stored.Job != nil:
+		put(&c.ended, stored.ID(), stored.Job.Element.Array)
+	default:
+		put(&c.ended, stored.ID(), 0)
+	}
+	return row.JobKey(stored.ID())
 }
 
 func (c *Checker) notePayload(key string, stored row.Payload) {
@@ -143,6 +159,7 @@ func (c *Checker) Problems() []RowProblem {
 		}
 	}
 	c.arrayProblems(&all)
+	c.requeueableProblems(&all)
 	for id, needed := range c.guests {
 		if needed && !c.payloads[id] {
 			all.found(string(row.GuestTable), row.JobKey(id), "the guest has no payload row, so its script is lost")
@@ -173,6 +190,19 @@ func (c *Checker) arrayProblems(all *Checker) {
 	for id, array := range c.elements {
 		if !c.arrays[array] {
 			all.found(string(row.JobTable), row.JobKey(id), "the job is an element of array %v, which has no row", array)
+		}
+	}
+}
+
+// requeueableProblems finds jobs that can be requeued and have nothing to run, and elements among them without their array.
+func (c *Checker) requeueableProblems(all *Checker) {
+	for id, array := range c.ended {
+		_, ended := c.ended[array]
+		switch {
+		case array == 0 && !c.payloads[id]:
+			all.found(string(row.RequeueableTable), row.JobKey(id), "the job has no payload row, so its script is lost")
+		case array != 0 && !c.arrays[array] && !ended:
+			all.found(string(row.RequeueableTable), row.JobKey(id), "the job is an element of array %v, which has no row", array)
 		}
 	}
 }

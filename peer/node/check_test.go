@@ -40,6 +40,12 @@ func TestCheckerFindsContradictions(t *testing.T) {
 		{Table: row.GenerationTable, Key: "generation", Row: row.Generation{Generation: 7}},
 		{Table: row.PartnerTable, Key: "borealis", Row: row.Partner{Site: "borealis", Number: 2}},
 	}
+	element := job
+	element.Spec.Job, element.Element = id+3, protocol.Element{Array: id, Index: 2}
+	requeueable := func(id protocol.JobID, of row.Requeueable) row.Record {
+		return row.Record{Table: row.RequeueableTable, Key: row.JobKey(id), Row: of}
+	}
+	ofArray := requeueable(id+3, row.Requeueable{Job: &element})
 	guest := row.Record{Table: row.GuestTable, Key: "0000000000000003", Row: row.Guest{Spec: protocol.Spec{Request: protocol.Request{Job: 3}}, Phase: row.GuestAccepted}}
 	for name, c := range map[string]struct {
 		rows  []node.Put
@@ -58,6 +64,11 @@ func TestCheckerFindsContradictions(t *testing.T) {
 		"payload's key":      {rowsOf(t, row.Record{Table: row.PayloadTable, Key: "x", Row: whole[1].Row}), "payload", "not a job's ID"},
 		"a partner's key":    {rowsOf(t, row.Record{Table: row.PartnerTable, Key: "x", Row: whole[7].Row}), "partner", "belongs to the key borealis"},
 		"empty payload":      {rowsOf(t, row.Record{Table: row.PayloadTable, Key: key, Row: row.Payload{}}), "payload", "empty"},
+		"ended, whole":       {rows: rowsOf(t, whole[0], whole[1], requeueable(id, row.Requeueable{Job: &job}))},
+		"ended, no payload":  {rowsOf(t, requeueable(id, row.Requeueable{Job: &job})), "requeueable", "no payload"},
+		"ended array":        {rows: rowsOf(t, whole[0], whole[1], ofArray, requeueable(id, row.Requeueable{Array: &row.Array{Job: job}}))},
+		"ended, no array":    {rowsOf(t, whole[0], whole[1], ofArray), "requeueable", "element of array"},
+		"ended, neither":     {rowsOf(t, requeueable(id, row.Requeueable{})), "requeueable", "a job or an array"},
 		"no JSON":            {[]node.Put{{Table: "guest", Key: key, Value: []byte("{")}}, "guest", "cannot be read"},
 		"a fact, no JSON":    {[]node.Put{{Table: "fact", Key: key, Value: []byte("{")}}, "fact", "cannot be read"},
 		"a table of nobody":  {[]node.Put{{Table: "jpb", Key: key, Value: []byte("{}")}}, "jpb", "newer version"},

@@ -76,25 +76,42 @@ func readEndKey(text string) (e end, ok bool) {
 }
 
 // endPuts are the rows of endedTable for the jobs and runs among the rows that go into the archive. A guest
-// may run here more than once, under later epochs: the archive has its last run, and those before it become earlier ones.
+// may run here more than once, under later epochs: the archive has its last run, and those before it become earlier ones. A job
+// of this origin leaves the archive when it is requeued, and may be back in the same transaction.
 func (n *Node) endPuts(rows []row.Record) (puts []Put, err error) {
 	for _, record := range rows {
 		switch ended := record.Row.(type) { //nolint:gochecksumtype // the others are of jobs that have not ended
+		case nil:
+			if record.Table == row.ArchiveTable {
+				puts, err = n.removeEnd(puts, record.Key)
+			}
 		case row.Archived:
 			if ended.View.Guest {
-				if puts, err = n.replaceEnd(puts, &ended.View); err != nil {
-					return nil, err
-				}
+				puts, err = n.replaceEnd(puts, &ended.View)
+			} else {
+				puts, err = n.removeEnd(puts, record.Key)
 			}
 			puts = append(puts, endPut(&ended.View))
 		case row.EarlierRun:
 			puts = append(puts, endPut(&ended.View))
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	if len(puts) > 0 {
 		puts = append(puts, endedOf())
 	}
 	return puts, nil
+}
+
+// removeEnd adds the change by which endedTable loses a row of the archive, if there is one under a key.
+func (n *Node) removeEnd(puts []Put, key string) ([]Put, error) {
+	before, found, err := n.archivedAt(row.ArchiveTable, key)
+	if err != nil || !found {
+		return puts, err
+	}
+	return append(puts, Put{Table: endedTable, Key: endPut(&before).Key}), nil
 }
 
 // replaceEnd adds the changes by which the row of a guest in the archive makes room for its next run.

@@ -158,6 +158,53 @@ func TestHistoryListsAJobOnce(t *testing.T) {
 	})
 }
 
+// TestRequeuedLeavesTheArchive: a job that is requeued after its end is listed by its earlier run only, and by its next end once it
+// has that, be it in the transaction in which it was requeued.
+func TestRequeuedLeavesTheArchive(t *testing.T) {
+	for name, atOnce := range map[string]bool{"later": false, "at once": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ended := func(epoch protocol.Epoch, at protocol.Instant) row.Record {
+					return row.Record{Table: row.ArchiveTable, Key: archiveKey(7), Row: row.Archived{View: view.Job{ID: 7, State: protocol.Failed, Ended: at, Epoch: epoch}}}
+				}
+				requeued := []row.Record{
+					{Table: row.EarlierTable, Key: archiveKey(7) + ".1", Row: row.EarlierRun{View: view.Job{ID: 7, State: protocol.Failed, Ended: 5, Epoch: 1, Earlier: true}}},
+					{Table: row.ArchiveTable, Key: archiveKey(7)},
+				}
+				steps := [][]row.Record{{ended(1, 5)}, requeued, {ended(2, 9)}}
+				if atOnce {
+					steps = [][]row.Record{{ended(1, 5)}, append(requeued, ended(2, 9))}
+				}
+				wants := [][]protocol.Epoch{{1}, {1}, {2, 1}}
+				if atOnce {
+					wants = [][]protocol.Epoch{{1}, {2, 1}}
+				}
+				at := -1
+				r := start(t, &script{step: func(_ protocol.Instant, ev event.Event) event.Ready {
+					if _, ok := ev.(event.MessageIn); !ok {
+						return event.Ready{}
+					}
+					at++
+					return event.Ready{Records: steps[at]}
+				}})
+				for i, want := range wants {
+					r.Received("there", result(7))
+					synctest.Wait()
+					page, err := r.History(t.Context(), &view.HistoryFilter{Earlier: true}, "", 10)
+					var got []protocol.Epoch
+					for _, job := range page.Jobs {
+						got = append(got, job.Epoch)
+					}
+					if err != nil || !slices.Equal(got, want) || count(t, r.store, "ended") != len(want) {
+						t.Errorf("after step %d: epochs %v, want %v; %d ends are listed, %v", i, got, want, count(t, r.store, "ended"), err)
+					}
+				}
+				_ = r.end()
+			})
+		})
+	}
+}
+
 // TestEndsAreThoseOfTheArchive: an earlier version, which lists no ends, may run in between, and the archive then has as
 // many jobs as before, but others.
 func TestEndsAreThoseOfTheArchive(t *testing.T) {
