@@ -12,15 +12,18 @@ func (a *app) requeueCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "requeue ID…",
 		Annotations: anyPeer(),
-		Short:       "Have running jobs start again",
+		Short:       "Have jobs start again that run or have ended",
 		Long: "End running jobs where they run, and put them back into the grid queue under their IDs: they are placed\n" +
 			"again, at any site, with SLURM_RESTART_COUNT one higher, and their end is not reported as one. The\n" +
 			"request is durable when the command returns; a job at an unreachable site is ended when that site is\n" +
 			"reachable again, and starts again only after that. The output of a run at a partner comes home first.\n" +
 			"\n" +
-			"Pending jobs, jobs submitted with --no-requeue, and components that start together with others are\n" +
-			"refused. ID_7 is an element of an array, ID_[1-5,9] are several, and the ID of an array is all of them;\n" +
-			"those elements that run are requeued.\n" +
+			"Jobs that have ended can be requeued for 5 minutes ([retention] requeueable). The jobs that had waited\n" +
+			"for their ends go on.\n" +
+			"\n" +
+			"Pending jobs, jobs submitted with --no-requeue, components that start together with others, and jobs of\n" +
+			"applications that have ended are refused. ID_7 is an element of an array, ID_[1-5,9] are several, and the\n" +
+			"ID of an array is all of them; those elements are requeued that run, or have ended and can be.\n" +
 			"\n" +
 			"--force requeues jobs that need an operator (NeedsOperator in queue). Such a job may have run, or may\n" +
 			"still be running: check its site first. The log and \"switchyard explain\" name the user who requeued it.\n" +

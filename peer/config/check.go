@@ -303,12 +303,19 @@ func (r *checker) checkHandoff(h *Handoff) {
 	}
 }
 
+// maxRequeueable is the longest time for which a job can be requeued after its end; later, a store that is put back is likely
+// not to know of it.
+const maxRequeueable = 7 * protocol.Day
+
 func (r *checker) checkRetention(c *Retention) {
 	r.Positive("retention.finished_jobs", c.FinishedJobs)
 	r.AtLeast("retention.max_finished_jobs", c.MaxFinishedJobs, 1)
 	r.Positive("retention.finished_guests", c.FinishedGuests)
 	r.AtLeast("retention.max_finished_guests", c.MaxFinishedGuests, 1)
 	r.Positive("retention.events", c.Events)
+	r.within("retention.requeueable", c.Requeueable, 0, maxRequeueable)
+	r.AtLeast("retention.max_requeueable", c.MaxRequeueable, 1)
+	r.AtLeast("retention.max_requeueable_bytes", int(c.MaxRequeueableBytes), 1)
 }
 
 func (r *checker) checkAPI(a *API) {

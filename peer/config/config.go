@@ -349,6 +349,10 @@ type Retention struct {
 	FinishedGuests    protocol.Duration `toml:"finished_guests"`
 	MaxFinishedGuests int               `toml:"max_finished_guests"`
 	Events            protocol.Duration `toml:"events"`
+
+	Requeueable         protocol.Duration `toml:"requeueable"` // 0: no job that has ended can be requeued
+	MaxRequeueable      int               `toml:"max_requeueable"`
+	MaxRequeueableBytes Megabytes         `toml:"max_requeueable_bytes"`
 }
 
 // Accounts is the table [accounts]: this site's users.

@@ -85,10 +85,19 @@ func Default() *Config {
 		Limits:    Limits{MaxActiveJobs: core.MaxGridJobs, MaxJobsPerUser: core.MaxUserJobs, MaxArraySize: core.MaxArraySize},
 		Results:   Results{MaxOutput: Megabytes(core.MaxOutput >> 20), MaxKept: 10 << 10, KeepFor: 30 * protocol.Day},
 		Staging:   Staging{MaxBytes: 10 << 10},
-		Retention: Retention(node.Retention{}.WithDefaults()),
+		Retention: defaultRetention(),
 		Accounts:  Accounts{Users: Same},
 		API:       API{MaxRequestRate: 20, MaxUpload: 1 << 10, Dashboard: ByToken}, Metrics: Metrics{Listen: "127.0.0.1:9750"}, Log: Log{Level: "info", Format: JSON}, Audit: Audit{Enabled: true, MaxSize: 16, Files: 8},
 		DefaultWeights: evenWeights(),
+	}
+}
+
+func defaultRetention() Retention {
+	kept := node.Retention{}.WithDefaults()
+	return Retention{
+		FinishedJobs: kept.FinishedJobs, MaxFinishedJobs: kept.MaxFinishedJobs,
+		FinishedGuests: kept.FinishedGuests, MaxFinishedGuests: kept.MaxFinishedGuests, Events: kept.Events,
+		Requeueable: 5 * protocol.Minute, MaxRequeueable: 10_000, MaxRequeueableBytes: 64, // as MinJobAge of Slurm
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
+	"github.com/switchyard-hpc/switchyard/peer/node"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/plugins/policy/builtin"
@@ -65,6 +66,7 @@ func (c *Config) Peer(parts Parts) rules.Config {
 		Prioritize:         c.LocalSched.Plugin == Process, // whatever the policy, which a reload may change
 		MaxOutput:          c.Results.MaxOutput.Bytes(),
 		MaxStaging:         c.Staging.MaxBytes.Bytes(),
+		Requeueable:        c.Retention.Rules(),
 		Watermark:          watermark,
 		Witness:            parts.Witness,
 		Machine:            parts.Machine,
@@ -84,6 +86,19 @@ func (c *Config) Peer(parts Parts) rules.Config {
 	out.Partners = c.PeerPartners()
 	c.brokered(&out)
 	return out.WithRuntime(c.Runtime(parts.Policy))
+}
+
+// Node returns how long the node keeps what is over.
+func (r *Retention) Node() node.Retention {
+	return node.Retention{
+		FinishedJobs: r.FinishedJobs, MaxFinishedJobs: r.MaxFinishedJobs,
+		FinishedGuests: r.FinishedGuests, MaxFinishedGuests: r.MaxFinishedGuests, Events: r.Events,
+	}
+}
+
+// Rules returns which jobs that have ended can be requeued.
+func (r *Retention) Rules() rules.Requeueable {
+	return rules.Requeueable{For: r.Requeueable, Jobs: r.MaxRequeueable, Bytes: r.MaxRequeueableBytes.Bytes()}
 }
 
 // PeerPartners returns the state machine's partners, sorted by name.

@@ -152,7 +152,7 @@ func (d *Daemon) startNode(ctx context.Context) error {
 		Notifier:  d.notifier(ctx),
 		Tracer:    tracer,
 		Events:    d.events,
-		Retention: node.Retention(d.cfg.Retention),
+		Retention: d.cfg.Retention.Node(),
 		Space:     d.freeSpace,
 		Witness:   d.witness,
 
