@@ -22,7 +22,8 @@ import (
 //	                └── requeued by a user ◄──── with a result: staging out ─┤
 //	                      cancelled, and a site still to be heard: ending ───┘
 
-// jobPhases are the phases of a job of this origin. It leaves them by its end, from any of them.
+// jobPhases are the phases of a job of this origin. It leaves them by its end, from any of them, and enters the first one again as
+// a new one if it is requeued then.
 var jobPhases = phase.Table[JobPhase, Job]{ //nolint:gochecknoglobals // it does not change
 	JobInGridQueue: { // from itself: a job that had needed an operator; from staging out: one that a user has start again
 		From: []JobPhase{phase.Created, JobInGridQueue, JobReserving, JobCommittedLocal, JobOffered, JobGranted, JobHandedOff, JobRecalling, JobStagingOut},
