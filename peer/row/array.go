@@ -21,7 +21,7 @@ type Array struct { //nolint:recvcheck // as Job
 	Cancelled protocol.Indexes `json:"cancelled,omitzero"`  // elements that were ended before they became jobs
 	Ended     ArrayEnds        `json:"ended,omitzero"`      // all elements that have ended
 	Started   protocol.Instant `json:"started,omitempty"`   // when the first element did; 0: none has
-	ExitCode  int              `json:"exit_code,omitempty"` // the highest of elements that have ended
+	ExitCode  int              `json:"exit_code,omitempty"` // the highest of elements that have ended, and of their runs before; 0: none has failed
 }
 
 // ArrayEnds counts elements of an array by the states in which they ended.

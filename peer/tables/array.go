@@ -136,7 +136,7 @@ func (t *Tables) RemoveArray(a *Array) {
 	t.arrayIDs = slices.Delete(t.arrayIDs, at, at+1)
 	t.waiting.remove(&a.Job, false, t.isNamed)
 	t.SaveArray(a)
-	if t.requeueable.elements[a.ID()] > 0 {
+	if t.requeueable.elements[a.ID()].jobs > 0 {
 		t.requeueable.arrays[a.ID()] = a
 		t.saveRequeueable(a.ID())
 		return

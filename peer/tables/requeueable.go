@@ -2,7 +2,7 @@ package tables
 
 import (
 	"cmp"
-	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/compact"
@@ -17,8 +17,14 @@ type requeueable struct {
 	ends     []*ended // in the order of their ends
 	jobs     map[protocol.JobID]*ended
 	arrays   map[protocol.JobID]*Array // that have ended
-	elements map[protocol.JobID]int    // jobs among them, by their arrays
-	bytes    int64
+	elements map[protocol.JobID]elements
+	bytes    int64 // of what they run
+}
+
+// elements are the jobs of one array among those that can be requeued.
+type elements struct {
+	jobs  int
+	bytes int64 // of what the array runs, which is kept once for all of them
 }
 
 // ended is one job that has ended.
@@ -45,19 +51,24 @@ func (t *Tables) Retire(j *Job, now protocol.Instant, keep rules.Requeueable) {
 }
 
 func newRequeueable() requeueable {
-	return requeueable{jobs: map[protocol.JobID]*ended{}, arrays: map[protocol.JobID]*Array{}, elements: map[protocol.JobID]int{}}
+	return requeueable{jobs: map[protocol.JobID]*ended{}, arrays: map[protocol.JobID]*Array{}, elements: map[protocol.JobID]elements{}}
 }
 
 func (r *requeueable) add(kept *ended) {
 	r.ends = append(r.ends, kept)
 	r.jobs[kept.Spec.Job] = kept
 	r.bytes += kept.bytes
-	if kept.Array != nil {
-		r.elements[kept.Element.Array]++
+	if a := kept.Array; a != nil {
+		of := r.elements[a.ID()]
+		if of.jobs++; of.jobs == 1 {
+			of.bytes = a.packed.Unpack(&a.Job).Bytes()
+			r.bytes += of.bytes
+		}
+		r.elements[a.ID()] = of
 	}
 }
 
-// remove takes a job out. What its array runs stays.
+// remove takes a job out. What its array runs stays in the rows.
 func (r *requeueable) remove(kept *ended) {
 	if r.ends[0] == kept { // as a rule: the others need not move up
 		r.ends[0] = nil
@@ -69,7 +80,11 @@ func (r *requeueable) remove(kept *ended) {
 	delete(r.jobs, kept.Spec.Job)
 	r.bytes -= kept.bytes
 	if array := kept.Element.Array; array != 0 {
-		if r.elements[array]--; r.elements[array] == 0 {
+		of := r.elements[array]
+		of.jobs--
+		r.elements[array] = of
+		if of.jobs == 0 {
+			r.bytes -= of.bytes
 			delete(r.elements, array)
 		}
 	}
@@ -83,7 +98,7 @@ func (t *Tables) forget(kept *ended) {
 	switch {
 	case array == 0:
 		t.SavePayload(id)
-	case t.requeueable.arrays[array] != nil && t.requeueable.elements[array] == 0:
+	case t.requeueable.arrays[array] != nil && t.requeueable.elements[array].jobs == 0:
 		delete(t.requeueable.arrays, array)
 		t.saveRequeueable(array)
 		t.SavePayload(array)
@@ -111,7 +126,7 @@ func (t *Tables) Requeueable(id protocol.JobID) *Job {
 
 // RequeueableOf are the elements of an array, among some indexes, that have ended and can be requeued, in their order.
 func (t *Tables) RequeueableOf(a *Array, wanted protocol.Indexes) (jobs []*Job) {
-	if t.requeueable.elements[a.ID()] == 0 {
+	if t.requeueable.elements[a.ID()].jobs == 0 {
 		return nil
 	}
 	for index := range wanted.All() {
@@ -134,6 +149,9 @@ func (t *Tables) Reopen(j *Job) (array bool) {
 	if a != nil {
 		array = t.reopenArray(a)
 		a.Ended.Add(j.State, -1)
+		if a.Ended.State() == protocol.Completed { // so none of the others that have ended has failed
+			a.ExitCode = 0
+		}
 		a.join(j)
 		t.SaveArray(a)
 	}
@@ -141,7 +159,7 @@ func (t *Tables) Reopen(j *Job) (array bool) {
 	return array
 }
 
-// reopenArray puts an array back among the open ones, if it has ended.
+// reopenArray puts an array back among the open ones, if it has ended. It starts when one of its elements does.
 func (t *Tables) reopenArray(a *Array) bool {
 	id := a.ID()
 	if t.Arrays[id] != nil {
@@ -149,6 +167,7 @@ func (t *Tables) reopenArray(a *Array) bool {
 	}
 	delete(t.requeueable.arrays, id)
 	t.saveRequeueable(id)
+	a.Started = 0
 	t.enterArray(a)
 	return true
 }
@@ -186,27 +205,42 @@ func (r *requeueable) restoreRow(stored row.Requeueable) {
 	r.ends = append(r.ends, &ended{Job: &Job{Job: *stored.Job, Local: stored.Local}, at: stored.At})
 }
 
-// restore gives jobs and arrays what they run, and elements their arrays, which may be open.
-func (r *requeueable) restore(open map[protocol.JobID]*Array, pack func(*row.Job) (compact.Payload, error)) (err error) {
+// restore gives jobs and arrays what they run, and elements their arrays, which may be open. It drops those that lack that, as when
+// an earlier version has run meanwhile, which leaves these rows as they are and deletes those of an array that ends: without them
+// less can be requeued, and nothing else.
+func (r *requeueable) restore(open map[protocol.JobID]*Array, pack func(*row.Job) compact.Payload) (dropped []protocol.JobID) {
 	ends := r.ends
 	r.ends = nil
 	slices.SortFunc(ends, func(a, b *ended) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.Spec.Job, b.Spec.Job)) })
 	for _, a := range r.arrays {
-		if a.packed, err = pack(&a.Job); err != nil {
-			return err
-		}
+		a.packed = pack(&a.Job)
 	}
 	for _, kept := range ends {
-		if id := kept.Element.Array; id != 0 {
-			if kept.Array = cmp.Or(open[id], r.arrays[id]); kept.Array == nil {
-				return fmt.Errorf("job %v is of array %v, which has no row", kept.Spec.Job, id)
-			}
-		} else if kept.packed, err = pack(&kept.Job.Job); err != nil {
-			return err
-		} else {
-			kept.bytes = kept.Payload().Bytes()
+		if !r.restoreEnd(kept, open, pack) {
+			dropped = append(dropped, kept.Spec.Job)
 		}
-		r.add(kept)
 	}
-	return nil
+	for _, id := range slices.Sorted(maps.Keys(r.arrays)) {
+		if r.elements[id].jobs == 0 {
+			delete(r.arrays, id)
+			dropped = append(dropped, id)
+		}
+	}
+	return dropped
+}
+
+// restoreEnd takes in a job, unless there is nothing for it to run.
+func (r *requeueable) restoreEnd(kept *ended, open map[protocol.JobID]*Array, pack func(*row.Job) compact.Payload) bool {
+	if id := kept.Element.Array; id != 0 {
+		kept.Array = cmp.Or(open[id], r.arrays[id])
+		if kept.Array == nil || kept.Array.packed.None() {
+			return false
+		}
+	} else if kept.packed = pack(&kept.Job.Job); kept.packed.None() {
+		return false
+	} else {
+		kept.bytes = kept.Payload().Bytes()
+	}
+	r.add(kept)
+	return true
 }

@@ -28,9 +28,7 @@ func (t *Tables) Restore(rows iter.Seq2[row.Record, error], on *protocol.Capacit
 	if err := t.restoreJobs(payloads); err != nil {
 		return err
 	}
-	if err := t.restoreRequeueable(payloads); err != nil {
-		return err
-	}
+	t.restoreRequeueable(payloads)
 	for id, g := range t.Guests {
 		if payload := payloads[id]; !payload.None() {
 			g.Payload = payload.Unpack(&row.Job{})
@@ -66,10 +64,11 @@ func (t *Tables) restoreRow(rec row.Record, payloads map[protocol.JobID]compact.
 		t.Jobs[stored.Spec.Job] = &Job{Job: stored}
 		t.countOpen(&stored.Spec, +1)
 	case row.Requeueable:
-		if (stored.Job == nil) == (stored.Array == nil) {
-			return fmt.Errorf("row %q: it must have a job or an array", rec.Key)
+		if (stored.Job == nil) != (stored.Array == nil) {
+			t.requeueable.restoreRow(stored)
+		} else if id, err := row.ParseJobKey(rec.Key); err == nil {
+			t.saveRequeueable(id) // it goes: no job is in it
 		}
-		t.requeueable.restoreRow(stored)
 	case row.Array:
 		t.alike.Row(&stored.Job)
 		t.enterArray(&Array{Array: stored})
@@ -132,13 +131,17 @@ func (t *Tables) restoreJobs(payloads map[protocol.JobID]compact.Payload) error 
 	return nil
 }
 
-// restoreRequeueable gives jobs and arrays that have ended what they run.
-func (t *Tables) restoreRequeueable(payloads map[protocol.JobID]compact.Payload) error {
-	return t.requeueable.restore(t.Arrays, func(of *row.Job) (compact.Payload, error) {
+// restoreRequeueable gives jobs and arrays that have ended what they run. The next step deletes the rows of those that have nothing.
+func (t *Tables) restoreRequeueable(payloads map[protocol.JobID]compact.Payload) {
+	dropped := t.requeueable.restore(t.Arrays, func(of *row.Job) compact.Payload {
 		payload := payloads[of.Spec.Job]
 		if payload.None() {
-			return payload, fmt.Errorf("job %v, which has ended and can be requeued, has no payload row", of.Spec.Job)
+			return payload
 		}
-		return t.alike.Pack(of.Spec.User, of, payload.Unpack(of)), nil
+		return t.alike.Pack(of.Spec.User, of, payload.Unpack(of))
 	})
+	for _, id := range dropped {
+		t.saveRequeueable(id)
+		t.SavePayload(id)
+	}
 }
