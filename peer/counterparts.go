@@ -224,6 +224,11 @@ func (c endedArray) answered(p *Peer, result event.Result, err error) {
 		p.lookedUp(c.to.site)
 		return // it is asked again
 	}
+	if p.rows.Arrays[c.job] != nil { // elements have been requeued since it was asked about
+		p.lookedUp(c.to.site)
+		p.answerElements(c.lookUpFor, c.asked)
+		return
+	}
 	for _, e := range found.Ended {
 		if e.Job != c.job || !e.State.Terminal() || p.hidesFrom(c.to.site, c.user, e.User) {
 			continue
@@ -253,6 +258,11 @@ func (c endedElements) answered(p *Peer, result event.Result, err error) {
 	if err != nil {
 		p.lookedUp(c.to.site)
 		return // it is asked again
+	}
+	if a := p.rows.Arrays[c.job]; a != nil {
+		again := c.elements.And(openOf(a)) // they have been requeued since they were asked about
+		c.elements = c.elements.Without(again)
+		p.answerElements(c.lookUpFor, again)
 	}
 	var completed []int
 	for _, e := range found.Ended {

@@ -2,6 +2,7 @@ package peer_test
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -225,5 +226,73 @@ func TestManyElements(t *testing.T) {
 	l.advance(6 * protocol.Minute)
 	if all, messages := queries(); messages != elements/5/protocol.MaxElementRuns || !all.Equal(others) {
 		t.Errorf("%d messages ask about %d elements, want %d", messages, all.Len(), others.Len())
+	}
+}
+
+// TestRequeuedWhileLookedUp: a job or elements that are requeued while they are looked up in the archive for a partner, which does
+// not have them any more, are answered for as open ones, and reported when they end.
+func TestRequeuedWhileLookedUp(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(cfg *rules.Config) {
+		cfg.Requeueable = rules.Requeueable{For: protocol.Hour, Jobs: 10, Bytes: 1 << 20}
+	}, func(event.Op) (event.Result, error) { return nil, errLater })
+	ask := func(ev event.Event) view.Reply {
+		l.step(ev)
+		return l.answers[len(l.answers)-1]
+	}
+	submitted := func(job protocol.Job) protocol.JobID {
+		return ask(event.Submit{Asked: 1, User: "ada", Jobs: []protocol.Job{job}}).(view.Submitted).Jobs[0] //nolint:forcetypeassert // it panics
+	}
+	looked := func(found ...event.Ended) (sent []protocol.Message) { // what the archive says of what was looked up last
+		before := len(l.sent)
+		for at := len(l.open) - 1; ; at-- {
+			if _, ok := l.open[at].Op.(event.ArchiveOp); ok {
+				l.step(event.CallDone{ID: l.open[at].ID, Result: event.ArchiveResult{Ended: found}})
+				break
+			}
+		}
+		for _, m := range l.sent[before:] {
+			_, job := m.Body.(protocol.JobOutcome)
+			if _, elements := m.Body.(protocol.ElementsOutcome); job || elements {
+				sent = append(sent, m.Body)
+			}
+		}
+		return sent
+	}
+	want := func(what string, sent []protocol.Message, want ...protocol.Message) {
+		t.Helper()
+		if !reflect.DeepEqual(sent, want) {
+			t.Errorf("%s: sent are %+v, want %+v", what, sent, want)
+		}
+	}
+	job := submitted(twoCPUs(protocol.Minute))
+	array := submitted(minutes(protocol.Minute, "0-3"))
+	for _, id := range []protocol.JobID{job, array} {
+		ask(event.Cancel{Asked: 2, Job: id, User: "ada"})
+	}
+	again := func(id protocol.JobID, elements ...int) {
+		t.Helper()
+		if got := ask(event.Requeue{Asked: 3, Job: id, Elements: protocol.IndexesOf(elements...), User: "ada"}); got != (view.Done{}) {
+			t.Fatalf("%+v", got)
+		}
+	}
+	l.step(event.MessageIn{From: "b", Body: protocol.OutcomeQuery{Job: job, User: "ada"}})
+	again(job)
+	want("the job", looked(), protocol.JobOutcome{Job: job, State: protocol.Pending, Started: protocol.Never})
+	l.step(event.MessageIn{From: "b", Body: protocol.ElementsQuery{Array: array, User: "ada", Elements: protocol.IndexesOf(0, 1, 2)}})
+	again(array, 1)
+	want("the array", looked())
+	again(array, 2)
+	want("elements", looked(event.Ended{Job: array + 1, State: protocol.Completed}), protocol.ElementsOutcome{Array: array, Completed: protocol.IndexesOf(0)})
+	before := len(l.sent)
+	ask(event.Cancel{Asked: 4, Job: array, User: "ada", Elements: protocol.IndexesOf(1, 2)})
+	var ended protocol.Indexes
+	for _, m := range l.sent[before:] {
+		if o, ok := m.Body.(protocol.ElementsOutcome); ok {
+			ended = ended.Or(o.Others)
+		}
+	}
+	if !ended.Equal(protocol.IndexesOf(1, 2)) {
+		t.Errorf("the partner hears of the ends of %v", ended)
 	}
 }

@@ -275,6 +275,10 @@ func (c lookUpFor) answered(p *Peer, result event.Result, err error) {
 	if err != nil {
 		return // it is asked again
 	}
+	if p.rows.Stands(c.job) { // it has been requeued since it was asked about
+		p.answerQuery(c)
+		return
+	}
 	out := protocol.JobOutcome{Job: c.job, Started: protocol.Never}
 	for _, e := range found.Ended {
 		if e.Job == c.job && e.State.Terminal() && !p.hidesFrom(c.to.site, c.user, e.User) {

@@ -145,7 +145,7 @@ func (p *Peer) reopen(j *tables.Job, ev event.Requeue) {
 	}
 	p.archiveRun(j, requeuedReason)
 	p.unarchive(id)
-	j.Reopen()
+	j.Reopen(ev.Admin)
 	j.Local = ""
 	if ev.Hold {
 		j.SetHold(newHold(&j.Job, ev.User))

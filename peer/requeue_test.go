@@ -583,3 +583,24 @@ func TestRequeueableBytes(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRequeueHeldByAdmin: a job that an administrator holds, and its user cancels and requeues, stays held, with or without a hold of
+// the user; an administrator who requeues it lifts the hold.
+func TestRequeueHeldByAdmin(t *testing.T) {
+	t.Parallel()
+	w := keepsEnded(t)
+	job := peertest.Plan{Run: protocol.Minute}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Sites: []protocol.SiteName{"a"}})
+	job.Conditions.Hold = protocol.HeldByUser
+	id := submit(t, w, job)
+	setHold(w, id, true, "root", true)
+	for _, hold := range []bool{false, true} {
+		w.Cancel("a", id)
+		w.Advance(protocol.Second)
+		requeued(w, event.Requeue{Job: id, User: "ada", Hold: hold})
+		wantJob(t, w, id, protocol.Pending, view.ReasonHeldByAdmin)
+	}
+	w.Cancel("a", id)
+	w.Advance(protocol.Second)
+	requeued(w, event.Requeue{Job: id, User: "root", Admin: true})
+	wantJob(t, w, id, protocol.Running, "")
+}

@@ -24,14 +24,17 @@ func (r Requeueable) ID() protocol.JobID {
 }
 
 // Reopen has a job that has ended be as a new one, but for its epoch and the number of its restarts. That rises even if the job had
-// not started, as under Slurm: a site that has closed the job takes it again by that.
-func (j *Job) Reopen() {
+// not started, as under Slurm: a site that has closed the job takes it again by that. Unless an administrator reopens it, it stays
+// held if one held it and it has not started.
+func (j *Job) Reopen(admin bool) {
 	j.Spec.Restarts++
 	j.Phase = phase.Created
 	j.Outcome, j.Ended, j.Reruns = nil, 0, 0
 	j.Cancelling, j.CancelledBy = false, ""
 	j.Moves, j.MovedAt, j.Moving = 0, 0, ""
-	j.SetHold("")
+	if admin || j.Started != 0 || j.Wants().Hold != protocol.HeldByAdmin {
+		j.SetHold("")
+	}
 }
 
 func (Requeueable) table() Table { return RequeueableTable }

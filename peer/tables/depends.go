@@ -65,8 +65,10 @@ func (d *dependents) join(j *row.Job) {
 		same = &namesakes{}
 		d.named[key] = same
 	}
-	at, _ := slices.BinarySearch(same.ids, j.Spec.Job) // the last one, but for rows that are restored, and jobs that are renamed
-	same.ids = slices.Insert(same.ids, at, j.Spec.Job)
+	at, found := slices.BinarySearch(same.ids, j.Spec.Job) // the last one, but for rows that are restored, and jobs that are renamed or requeued
+	if !found {                                            // as one that has gone, and is back
+		same.ids = slices.Insert(same.ids, at, j.Spec.Job)
+	}
 	same.open++
 }
 

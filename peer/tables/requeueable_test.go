@@ -148,3 +148,25 @@ func TestReopenedArray(t *testing.T) {
 		t.Errorf("with none that has failed: exit code %d, %+v", a.ExitCode, a.Ended)
 	}
 }
+
+// TestRequeuedNamesake: a job that has ended and is requeued is among those of its name once, so that none is first when it has
+// left under another name.
+func TestRequeuedNamesake(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	first, second := jobIn(row.JobInGridQueue), jobIn(row.JobInGridQueue)
+	second.Spec.Job++
+	for _, j := range []*tables.Job{first, second} {
+		h.AddJob(j, &protocol.Payload{Script: []byte("x")})
+	}
+	h.retire(plenty, protocol.Completed, 0, first)
+	back := h.Requeueable(seven)
+	h.Reopen(back)
+	if got := h.FirstNamed("ada", ""); got != seven {
+		t.Errorf("the first one is %v, want the one that is requeued", got)
+	}
+	h.ChangeJob(back, &protocol.Change{Name: new("other")})
+	if got := h.FirstNamed("ada", ""); got != second.Spec.Job {
+		t.Errorf("the first one is %v, want %v", got, second.Spec.Job)
+	}
+}
