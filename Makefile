@@ -53,6 +53,8 @@ REGCTL    := $(TOOLS)/regctl-$(REGCTL_VERSION)
 NEWER_SLURM   := $(TOOLS)/slurm-trixie
 # Where the tests of cmd/switchyard look for them.
 WORKFLOW_TOOLS := $(TOOLS)/workflow-tools
+# Where examples/compose/up.sh looks for it.
+PROMETHEUS := $(TOOLS)/prometheus-trixie
 DEBIAN_MIRROR ?= http://deb.debian.org/debian
 BIN      := bin
 BINARY    = $(BIN)/switchyard
@@ -432,6 +434,20 @@ $(WORKFLOW_TOOLS):
 	$(unpacked)
 	/usr/bin/python3 -m compileall -q -j 2 "$$dir/root/usr/lib/python3/dist-packages"
 	mv -T "$$dir/root" $@
+
+.PHONY: prometheus
+prometheus: $(PROMETHEUS) ## unpack Debian 13's Prometheus, for the test bed monitoring of examples/compose, once; some seconds
+
+# An image can be made of it: it has the C library that it is linked with, and the links by which that is found.
+$(PROMETHEUS):
+	@echo "unpacking Debian 13's Prometheus into $(TOOLS), once"
+	$(call debian,trixie)
+	(cd "$$dir/apt/archives" && apt-get -qq download prometheus libc6)
+	$(unpacked)
+	mkdir "$$dir/image"
+	(cd "$$dir/root" && cp -r --parents usr/bin/prometheus usr/lib*/ld-linux-* usr/lib/*/{ld-linux-*,libc.so.6} "$$dir/image")
+	ln -s usr/lib usr/lib64 "$$dir/image"
+	mv -T "$$dir/image" $@
 
 # debian RELEASE: has apt-get work in $$dir with that release, whatever this machine has installed.
 define debian

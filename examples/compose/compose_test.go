@@ -33,11 +33,15 @@ func TestBeds(t *testing.T) {
 		"electricity":  {"electricity"},
 		"power-budget": {"power-budget"},
 		"iss":          {"iss"},
+		"monitoring":   {"monitoring"},
 		"peers":        {"peers", "--profile", "peers"},
 		"nats":         {"peers", "--profile", "nats"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "monitoring" {
+				needPrometheus(t)
+			}
 			up := start(t, args...)
 			<-up.ended
 			t.Logf("up.sh prints:\n%s", up.said)
@@ -80,25 +84,46 @@ func TestInterruptedRunTakesTheGridDown(t *testing.T) {
 // that is missing is a failure.
 func need(t *testing.T) {
 	t.Helper()
-	ci := os.Getenv("CI") == "true"
 	if out, err := docker(t, "version"); err != nil {
-		if ci {
+		if inCI() {
 			fmt.Fprintln(os.Stderr, "examples/compose is NOT tested: no Docker engine answers here")
 		}
 		t.Skipf("no Docker engine answers: %v\n%s", err, out)
 	}
-	missing := t.Skipf
-	if ci {
-		missing = t.Fatalf
-	}
 	if _, err := os.Stat("/bin/busybox"); err != nil && os.Getenv("BUSYBOX") == "" {
-		missing("the containers need a static shell (Debian: apt install busybox-static): %v", err)
+		missing(t, "the containers need a static shell (Debian: apt install busybox-static): %v", err)
 	}
 	if _, err := exec.LookPath("docker-compose"); err != nil {
 		if out, err := docker(t, "compose", "version"); err != nil {
-			missing("there is no Compose (Debian: apt install docker-compose): %v\n%s", err, out)
+			missing(t, "there is no Compose (Debian: apt install docker-compose): %v\n%s", err, out)
 		}
 	}
+}
+
+// needPrometheus skips the test without what the bed monitoring needs besides.
+func needPrometheus(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil {
+		missing(t, "the bed reads pages with curl (Debian: apt install curl): %v", err)
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(cache, "switchyard-tools/prometheus-trixie")); err != nil && os.Getenv("PROMETHEUS") == "" {
+		missing(t, "there is no Prometheus (make prometheus): %v", err)
+	}
+}
+
+func inCI() bool { return os.Getenv("CI") == "true" }
+
+// missing skips the test; in CI it fails it.
+func missing(t *testing.T, format string, args ...any) {
+	t.Helper()
+	if inCI() {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf(format, args...)
 }
 
 func docker(t *testing.T, args ...string) (string, error) {

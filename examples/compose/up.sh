@@ -9,13 +9,14 @@ usage() {
 	cat <<-'TEXT'
 		usage: up.sh BED [--keep] [--profile peers|nats]
 
-		  BED              initiations, electricity, power-budget, iss or peers: a directory here
+		  BED              initiations, electricity, power-budget, iss, monitoring or peers: a directory here
 		  --keep           leave the grid running afterwards; down.sh takes it down
 		  --profile peers  of the bed peers: each site has a NATS server, and partners dial it (the default)
 		  --profile nats   of the bed peers: all sites use a cluster of three NATS servers
 
 		  BUSYBOX=PATH     a static busybox, if not /bin/busybox
 		  SWITCHYARD=PATH  a static switchyard, if it is not to be built here
+		  PROMETHEUS=DIR   of the bed monitoring: what "make prometheus" unpacks, if it is elsewhere
 	TEXT
 }
 
@@ -62,6 +63,7 @@ name_grid() {
 	GRID=${TMPDIR:-/tmp}/$COMPOSE_PROJECT_NAME
 	COMPOSE_PROFILES=
 	[ "$profile" != nats ] || COMPOSE_PROFILES=nats
+	[ "$BED" != monitoring ] || COMPOSE_PROFILES=monitoring
 	export COMPOSE_PROJECT_NAME COMPOSE_PROFILES BED GRID
 	mkdir -m 700 "$GRID"
 	trap finish EXIT
@@ -128,6 +130,15 @@ build() {
 		compile nats-server github.com/nats-io/nats-server/v2
 		image nats
 	fi
+	[ "$BED" != monitoring ] || import_prometheus
+}
+
+# import_prometheus makes the image of what Debian's package has.
+import_prometheus() {
+	local files=${PROMETHEUS:-${XDG_CACHE_HOME:-$HOME/.cache}/switchyard-tools/prometheus-trixie}
+	[ -x "$files/usr/bin/prometheus" ] || fail "there is no Prometheus in $files; unpack Debian's: make -C $(realpath "$here/../..") prometheus"
+	say "importing the image $COMPOSE_PROJECT_NAME:prometheus"
+	tar -C "$files" --owner=0 --group=0 -c . | docker import --change 'ENTRYPOINT ["/usr/bin/prometheus"]' - "$COMPOSE_PROJECT_NAME:prometheus" >/dev/null
 }
 
 compile() {
