@@ -39,8 +39,12 @@ func TestBeds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if name == "monitoring" {
+			switch name {
+			case "monitoring":
+				needProgram(t, "curl")
 				needPrometheus(t)
+			case "nats":
+				needProgram(t, "openssl")
 			}
 			up := start(t, args...)
 			<-up.ended
@@ -100,12 +104,17 @@ func need(t *testing.T) {
 	}
 }
 
-// needPrometheus skips the test without what the bed monitoring needs besides.
+// needProgram skips the test without a program of the Debian package of its name.
+func needProgram(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
+		missing(t, "the bed needs %s (Debian: apt install %[1]s): %v", name, err)
+	}
+}
+
+// needPrometheus skips the test without the Prometheus of the bed monitoring.
 func needPrometheus(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("curl"); err != nil {
-		missing(t, "the bed reads pages with curl (Debian: apt install curl): %v", err)
-	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)

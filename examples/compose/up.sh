@@ -12,7 +12,7 @@ usage() {
 		  BED              initiations, electricity, power-budget, iss, monitoring or peers: a directory here
 		  --keep           leave the grid running afterwards; down.sh takes it down
 		  --profile peers  of the bed peers: each site has a NATS server, and partners dial it (the default)
-		  --profile nats   of the bed peers: all sites use a cluster of three NATS servers
+		  --profile nats   of the bed peers: all sites use a cluster of three NATS servers, one by a leaf node
 
 		  BUSYBOX=PATH     a static busybox, if not /bin/busybox
 		  SWITCHYARD=PATH  a static switchyard, if it is not to be built here
@@ -128,6 +128,7 @@ build() {
 	image site
 	if [ "$profile" = nats ]; then
 		compile nats-server github.com/nats-io/nats-server/v2
+		compile nk github.com/nats-io/nkeys/nk # makes the keys of the sites' users
 		image nats
 	fi
 	[ "$BED" != monitoring ] || import_prometheus

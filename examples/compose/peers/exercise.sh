@@ -152,6 +152,35 @@ lose_server() {
 	await "all partners are up without it" all_linked up
 }
 
+# violated SUBJECT: whether a NATS server has refused a subscription to it.
+violated() {
+	local server
+	for server in nats2 nats3; do
+		docker logs "$(container "$server")" 2>&1 | grep -qF "Subscription Violation - Subject \"$1\"" && return
+	done
+	return 1
+}
+
+# restart SITE: starts its peer again, with the configuration as it is in the grid's folder.
+restart() {
+	docker restart --time 30 "$(container "$1")" >/dev/null
+}
+
+# wrong_user has draco's peer come with cygnus's key to the NATS servers, as a thief of that key would: it must
+# hear nothing of what is for draco.
+wrong_user() {
+	local kept
+	say "starting draco as the NATS user of cygnus"
+	kept=$(cat "$GRID/draco/nats.nkey")
+	cat "$GRID/cygnus/nats.nkey" >"$GRID/draco/nats.nkey"
+	restart draco
+	await "a NATS server refuses a subscription to what aurora says to draco" violated 'switchyard.v1.draco.in.aurora.>'
+	await "aurora misses draco" linked draco down
+	echo "$kept" >"$GRID/draco/nats.nkey"
+	restart draco
+	await "all partners are up with users of their own" all_linked up
+}
+
 # interrupted tells of the hand-offs that were under way when a network was cut: an offer
 # without an answer is taken back, and what was granted goes on when the network is healed.
 # It returns 1 if there was none.
@@ -185,4 +214,7 @@ until interrupted; do
 	lose_all
 	all_end
 done
+if [ "$COMPOSE_PROFILES" = nats ]; then
+	wrong_user
+fi
 "$here/peers/check.sh" "$(wc -l <"$GRID/submitted")"
