@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/switchyard-hpc/switchyard/peer/admission"
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -69,14 +70,13 @@ func (p *Peer) requeueElements(ev event.Requeue, a *tables.Array) {
 		p.answer(ev.Asked, refusal)
 		return
 	}
+	ended := p.rows.RequeueableOf(a, wanted)
+	if refusal, refused := p.refuseReopening(&a.Job, len(ended)); refused {
+		p.answer(ev.Asked, refusal)
+		return
+	}
 	var run []*tables.Job
 	var why view.Refusal
-	ended := p.rows.RequeueableOf(a, wanted)
-	if len(ended) > 0 {
-		if refusal, refused := p.refuseReopening(&a.Job, len(ended)); refused {
-			ended, why = nil, refusal
-		}
-	}
 	for _, j := range a.JobsOf(wanted) {
 		if refusal, refused := p.refuseRequeue(j); !refused {
 			run = append(run, j)
@@ -86,7 +86,7 @@ func (p *Peer) requeueElements(ev event.Requeue, a *tables.Array) {
 	}
 	switch {
 	case len(run)+len(ended) > 0:
-		p.answer(ev.Asked, view.Done{})
+		p.answer(ev.Asked, view.Done{Notice: p.leftEnded(a, wanted, len(ended))})
 	case why.Reason != "":
 		p.answer(ev.Asked, why)
 	case a.Pending.And(wanted).IsZero():
@@ -98,9 +98,20 @@ func (p *Peer) requeueElements(ev event.Requeue, a *tables.Array) {
 	for _, j := range run {
 		p.requeueRunning(j, ev)
 	}
+	desk := p.admissionOnce()
 	for _, j := range ended {
-		p.reopen(j, ev)
+		p.reopen(j, ev, desk)
 	}
+}
+
+// leftEnded says how many elements among some that are wanted are not requeued since they have ended, besides those that can be, and
+// why; empty: none.
+func (p *Peer) leftEnded(a *tables.Array, wanted protocol.Indexes, requeued int) string {
+	left := wanted.Without(openOf(a)).Len() - requeued
+	if left == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s of array %v that ended cannot be requeued%s", protocol.Count(left, "element"), a.ID(), p.whichEnded())
 }
 
 // whichEnded says which jobs that have ended can be requeued, after the word that one has ended.
@@ -108,8 +119,9 @@ func (p *Peer) whichEnded() string {
 	if p.cfg.Requeueable.For == 0 {
 		return "; no job that has ended can be requeued here: submit it again"
 	}
-	return fmt.Sprintf("; a job can be requeued until %s after its end ([retention] requeueable), unless it was submitted with --no-requeue, is a component of an "+
-		"application, has not met its dependencies, or may have been left at a site: submit it again", p.cfg.Requeueable.For.Text())
+	return fmt.Sprintf("; a job can be requeued until %s after its end ([retention] requeueable), as long as not too many others have ended since "+
+		"(max_requeueable, max_requeueable_bytes), unless it was submitted with --no-requeue, is a component of an application, has not met its dependencies, never "+
+		"was placed, or may have been left at a site: submit it again", p.cfg.Requeueable.For.Text())
 }
 
 // requeueEnded has a job start again that has ended.
@@ -123,34 +135,47 @@ func (p *Peer) requeueEnded(ev event.Requeue, j *tables.Job) {
 		return
 	}
 	p.answer(ev.Asked, view.Done{})
-	p.reopen(j, ev)
+	p.reopen(j, ev, p.admission)
 }
 
-// refuseReopening is why this number of jobs of one description that have ended cannot be requeued; false: they can be.
+// refuseReopening is why this number of jobs of one description that have ended cannot be requeued, since their user would have too
+// many; false: they can be.
 func (p *Peer) refuseReopening(j *row.Job, jobs int) (view.Refusal, bool) {
-	why := p.site.StopReason()
-	if refusal, refused := p.admission().RefuseCount(j.Spec.User, jobs, p.rows.Open(), p.rows.JobsOf(j.Spec.User)); refused && why == "" {
+	if jobs == 0 {
+		return view.Refusal{}, false
+	}
+	why, user, ofUser := p.site.StopReason(), j.Spec.User, p.rows.JobsOf(j.Spec.User)
+	if why == "" {
+		refusal, refused := p.admission().RefuseCount(user, jobs, p.rows.Open(), ofUser)
+		if !refused {
+			all := protocol.Array{Indexes: protocol.Indexes{{First: 0, Last: jobs - 1, Step: 1}}}
+			refusal, _ = p.rows.Fair.RefuseSubmission(user, []protocol.Job{{Spec: j.Spec, Array: &all}}, ofUser)
+		}
 		why = refusal.Reason
 	}
-	return view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf("job %v cannot be requeued: %s", j.Spec.Job, why)}, why != ""
+	what := fmt.Sprintf("job %v", j.Spec.Job)
+	if jobs > 1 {
+		what = fmt.Sprintf("%s of array %v that ended", protocol.Count(jobs, "element"), j.Spec.Job)
+	}
+	return view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf("%s cannot be requeued: %s", what, why)}, why != ""
 }
 
 // reopen puts a job that has ended back into the grid queue, under its ID and at its next epoch. What had waited for its end goes
 // on, and how it ran is kept as an earlier run.
-func (p *Peer) reopen(j *tables.Job, ev event.Requeue) {
+func (p *Peer) reopen(j *tables.Job, ev event.Requeue, desk func() *admission.Desk) {
 	id := j.Spec.Job
 	p.logEvent(event.LogEvent{Kind: event.LogRequeueRequested, Job: id, Site: j.Site, Epoch: j.Epoch, Text: "after its end, by " + ev.User})
 	if p.rows.Reopen(j) {
 		p.unarchive(j.Element.Array)
 	}
-	p.archiveRun(j, requeuedReason)
+	p.archiveRun(j, cmp.Or(j.Reason, requeuedReason))
 	p.unarchive(id)
 	j.Reopen(ev.Admin)
 	j.Local = ""
 	if ev.Hold {
 		j.SetHold(newHold(&j.Job, ev.User))
 	}
-	j.NoEligibleSite = p.admission().Unknown(&j.Job)
+	j.NoEligibleSite = desk().Unknown(&j.Job)
 	p.requeue(j, event.LogJobRequeued, requeuedReason)
 	p.setHoldTimer(j)
 }
@@ -183,11 +208,20 @@ func (p *Peer) canReopen(j *row.Job) bool {
 		j.Application == 0 && j.Component == nil && (d == nil || d.MetAt(p.now))
 }
 
-// forgetRequeueable drops the jobs that have ended and cannot be requeued any more, those of a second together.
+// maxForgotten is how many jobs that have ended a step drops, at most.
+const maxForgotten = 1000
+
+// forgetRequeueable drops the jobs that have ended and cannot be requeued any more, those of a second together if these are not too
+// many for a step.
 func (p *Peer) forgetRequeueable() {
 	keep := p.cfg.Requeueable.For
-	if first := p.rows.ForgetRequeueable(p.now.Add(-keep)); first != 0 {
-		p.timers.Set(due.Once(due.RequeueableTimer), max(first.Add(keep), p.now.Add(protocol.Second)))
+	first := p.rows.ForgetRequeueable(p.now.Add(-keep), maxForgotten)
+	switch next := first.Add(keep); {
+	case first == 0:
+	case next <= p.now:
+		p.after(protocol.Millisecond, due.Once(due.RequeueableTimer))
+	default:
+		p.timers.Set(due.Once(due.RequeueableTimer), max(next, p.now.Add(protocol.Second)))
 	}
 }
 

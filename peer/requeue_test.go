@@ -604,3 +604,36 @@ func TestRequeueHeldByAdmin(t *testing.T) {
 	requeued(w, event.Requeue{Job: id, User: "root", Admin: true})
 	wantJob(t, w, id, protocol.Running, "")
 }
+
+// TestRequeueManyElements: the answer says of how many elements that have ended a requeue of their array leaves, and none is requeued
+// where the limits of their user do not allow all. The run before keeps the reason why it ended.
+func TestRequeueManyElements(t *testing.T) {
+	t.Parallel()
+	w := keepsEnded(t)
+	w.Configure("a", func(cfg *rules.Config) { cfg.Limits.User = rules.Limit{Submit: 5} })
+	restarted(t, w, "a")
+	job := peertest.Plan{Run: 2 * protocol.Hour}.Job(protocol.Spec{Request: protocol.Request{CPUs: 1, WallTime: protocol.Minute}, Sites: []protocol.SiteName{"a"}})
+	job.Array = &protocol.Array{Indexes: protocol.IndexesOf(0, 1, 2, 3, 4)}
+	array := submit(t, w, job)
+	w.Advance(150 * protocol.Second) // two rounds of elements
+	before, _ := w.Site("a").Archived(array + 5)
+	if before.State != protocol.Timeout || before.Reason == "" {
+		t.Fatalf("%v (%s)", before.State, before.Reason)
+	}
+	long := job
+	long.Array, long.Spec.WallTime = nil, protocol.Hour
+	busy := []protocol.JobID{submit(t, w, long), submit(t, w, long), submit(t, w, long)}
+	wantRefusal(t, requeued(w, event.Requeue{Job: array, User: "ada"}), view.Unavailable, "3 elements of array")
+	if _, over := w.Site("a").Archived(array); !over {
+		t.Error("the array goes on")
+	}
+	w.Cancel("a", busy[0])
+	w.Advance(protocol.Second) // which drops the first one of the elements that are kept
+	got, ok := requeued(w, event.Requeue{Job: array, User: "ada"}).(view.Done)
+	if !ok || !strings.HasPrefix(got.Notice, "3 elements of array") || !strings.Contains(got.Notice, "max_requeueable_bytes") {
+		t.Errorf("%+v", got)
+	}
+	if runs := runsOf(w, "a", array+5); len(runs) != 1 || !runs[0].Earlier || runs[0].Reason != before.Reason {
+		t.Errorf("%+v", runs)
+	}
+}

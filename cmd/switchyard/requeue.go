@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -18,8 +19,8 @@ func (a *app) requeueCommand() *cobra.Command {
 			"request is durable when the command returns; a job at an unreachable site is ended when that site is\n" +
 			"reachable again, and starts again only after that. The output of a run at a partner comes home first.\n" +
 			"\n" +
-			"Jobs that have ended can be requeued for 5 minutes ([retention] requeueable). The jobs that had waited\n" +
-			"for their ends go on.\n" +
+			"Jobs that have ended can be requeued for 5 minutes ([retention] requeueable). For jobs that depend on\n" +
+			"them, the end before counts: they go on, or stay DependencyNeverSatisfied.\n" +
 			"\n" +
 			"Pending jobs, jobs submitted with --no-requeue, components that start together with others, and jobs of\n" +
 			"applications that have ended are refused. ID_7 is an element of an array, ID_[1-5,9] are several, and the\n" +
@@ -44,7 +45,13 @@ func (a *app) requeueCommand() *cobra.Command {
 				}
 				a.notice("requeued jobs may run twice")
 			}
-			return each(a, names, func(name protocol.JobName) error { return a.client().Requeue(cmd.Context(), name, how) })
+			return each(a, names, func(name protocol.JobName) error {
+				done, err := a.client().Requeue(cmd.Context(), name, how)
+				if done.Notice != "" {
+					a.notice("%s", console.Plain(done.Notice))
+				}
+				return err
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&how.Hold, "hold", false, "hold the jobs in the grid queue")

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/internal/slurmtext"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -71,7 +72,13 @@ type jobChange struct {
 
 // requeue has jobs start again.
 func (c *slurmCall) requeue(how api.Requeue) func(context.Context, protocol.JobName) error {
-	return func(ctx context.Context, name protocol.JobName) error { return c.client().Requeue(ctx, name, how) }
+	return func(ctx context.Context, name protocol.JobName) error {
+		done, err := c.client().Requeue(ctx, name, how)
+		if done.Notice != "" {
+			c.problem("%s", console.Plain(done.Notice))
+		}
+		return err
+	}
 }
 
 // change does something to jobs, named as 1,2 or in words of their own, and goes on after an error.

@@ -215,11 +215,11 @@ func (c *Client) Update(ctx context.Context, name protocol.JobName, change proto
 	return err
 }
 
-// Requeue has a job, or elements of an array, start again. When it returns, the request is durable.
-func (c *Client) Requeue(ctx context.Context, name protocol.JobName, how Requeue) error {
+// Requeue has a job, or elements of an array, start again. When it returns, the request is durable; the answer has a notice of those
+// that are not requeued.
+func (c *Client) Requeue(ctx context.Context, name protocol.JobName, how Requeue) (view.Done, error) {
 	how.Elements = name.Elements
-	_, err := call[view.Done](ctx, c, http.MethodPost, jobPath(protocol.JobName{Job: name.Job}, "/requeue"), how)
-	return err
+	return call[view.Done](ctx, c, http.MethodPost, jobPath(protocol.JobName{Job: name.Job}, "/requeue"), how)
 }
 
 // Wait waits until the job has ended, as long as ctx allows.

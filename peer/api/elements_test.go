@@ -49,7 +49,8 @@ func requests(client *api.Client) map[string]func(context.Context, protocol.JobN
 			return client.Update(ctx, name, protocol.Change{Name: new("other")})
 		},
 		"requeue": func(ctx context.Context, name protocol.JobName) error {
-			return client.Requeue(ctx, name, api.Requeue{})
+			_, err := client.Requeue(ctx, name, api.Requeue{})
+			return err
 		},
 		"job":  func(ctx context.Context, name protocol.JobName) error { _, err := client.Job(ctx, name); return err },
 		"wait": func(ctx context.Context, name protocol.JobName) error { _, err := client.Wait(ctx, name); return err },
@@ -101,7 +102,7 @@ func TestElementsByName(t *testing.T) {
 	if got, _ := node.last(t).(event.SetHold); got.Job != id || !got.Hold {
 		t.Errorf("asked for %+v", got)
 	}
-	if err := client.Requeue(t.Context(), name, api.Requeue{}); err != nil {
+	if _, err := client.Requeue(t.Context(), name, api.Requeue{}); err != nil {
 		t.Fatal(err)
 	}
 	if got, _ := node.last(t).(event.Requeue); got.Job != name.Job || got.Elements.String() != name.Elements.String() {

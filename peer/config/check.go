@@ -307,6 +307,9 @@ func (r *checker) checkHandoff(h *Handoff) {
 // not to know of it.
 const maxRequeueable = 7 * protocol.Day
 
+// mostRequeueable is the greatest number of jobs that can be kept for that, all in memory.
+const mostRequeueable = 100_000
+
 func (r *checker) checkRetention(c *Retention) {
 	r.Positive("retention.finished_jobs", c.FinishedJobs)
 	r.AtLeast("retention.max_finished_jobs", c.MaxFinishedJobs, 1)
@@ -314,7 +317,9 @@ func (r *checker) checkRetention(c *Retention) {
 	r.AtLeast("retention.max_finished_guests", c.MaxFinishedGuests, 1)
 	r.Positive("retention.events", c.Events)
 	r.within("retention.requeueable", c.Requeueable, 0, maxRequeueable)
-	r.AtLeast("retention.max_requeueable", c.MaxRequeueable, 1)
+	if r.AtLeast("retention.max_requeueable", c.MaxRequeueable, 1); c.MaxRequeueable > mostRequeueable {
+		r.Problem("retention.max_requeueable", "is %d; use %d or fewer", c.MaxRequeueable, mostRequeueable)
+	}
 	r.AtLeast("retention.max_requeueable_bytes", int(c.MaxRequeueableBytes), 1)
 }
 

@@ -73,7 +73,7 @@ func reference() []section { //nolint:funlen // one line for each table
 			{name: "max_finished_guests", about: "Maximum number of such jobs that are kept."},
 			{name: "events", about: "How long \"switchyard explain\" shows the events of a job; at most as long as the job is kept."},
 			{name: "requeueable", about: "How long after its end a job of this site can be requeued, with \"switchyard requeue\" or \"scontrol requeue\"; for so long its script is kept. Slurm has MinJobAge for this. 0s to 7d; 0s: no job that has ended can be."},
-			{name: "max_requeueable", about: "Maximum number of jobs that have ended and can be requeued; those that ended first are dropped first. An array has one for each of its elements."},
+			{name: "max_requeueable", about: "Maximum number of jobs that have ended and can be requeued; those that ended first are dropped first. An array has one for each of its elements. 1 to 100000."},
 			{name: "max_requeueable_bytes", about: "Maximum size of their scripts, arguments and environments together, with those of an array counted once; those that ended first are dropped first."},
 		}},
 		{name: "accounts", about: "The account of this machine that runs the jobs of each local user. No job ever runs as root. A peer that does not run as root can start jobs only as its own account.", keys: accountKeys()},

@@ -288,7 +288,7 @@ func (c *scribe) reply(r view.Reply) string {
 		}
 		return "submitted " + strings.Join(parts, " ") + because(strings.Join(r.Notices, "; "))
 	case view.Done:
-		return "done"
+		return "done" + because(r.Notice)
 	case view.Refusal:
 		parts := []string{fmt.Sprintf("refused %s%s", r.Code, because(r.Reason))}
 		for _, no := range r.Sites {

@@ -105,10 +105,11 @@ func (t *Tables) forget(kept *ended) {
 	}
 }
 
-// ForgetRequeueable takes out what ended at an instant or before. It returns when the first one ended that is left; 0: none is.
-func (t *Tables) ForgetRequeueable(until protocol.Instant) (first protocol.Instant) {
-	for len(t.requeueable.ends) > 0 {
-		if first = t.requeueable.ends[0].at; first > until {
+// ForgetRequeueable takes out what ended at an instant or before, at most a number of jobs. It returns when the first one ended that
+// is left; 0: none is.
+func (t *Tables) ForgetRequeueable(until protocol.Instant, most int) (first protocol.Instant) {
+	for ; len(t.requeueable.ends) > 0; most-- {
+		if first = t.requeueable.ends[0].at; first > until || most <= 0 {
 			return first
 		}
 		t.forget(t.requeueable.ends[0])

@@ -149,6 +149,24 @@ func TestReopenedArray(t *testing.T) {
 	}
 }
 
+// TestForgetRequeueable: what has ended is dropped in the order of the ends, some at a time.
+func TestForgetRequeueable(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	a := arrayOf(h, "0-2")
+	h.retire(plenty, protocol.Completed, 0, h.DrawNext(a, a.Pending, 3)...)
+	left := func() int { return len(h.RequeueableOf(a, a.Asked.Indexes)) }
+	if first := h.ForgetRequeueable(0, 2); first != 1 || left() != 3 {
+		t.Errorf("before it is due: %d are left, the first one of %v", left(), first)
+	}
+	if first := h.ForgetRequeueable(1, 2); first != 1 || left() != 1 {
+		t.Errorf("two of three: %d are left, the first one of %v", left(), first)
+	}
+	if first := h.ForgetRequeueable(1, 2); first != 0 || left() != 0 {
+		t.Errorf("the last one: %d are left, the first one of %v", left(), first)
+	}
+}
+
 // TestRequeuedNamesake: a job that has ended and is requeued is among those of its name once, so that none is first when it has
 // left under another name.
 func TestRequeuedNamesake(t *testing.T) {

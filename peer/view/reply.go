@@ -26,7 +26,9 @@ type Elsewhere struct {
 
 // Done answers [Cancel]: the request is durable, and carried out as soon as it can
 // be.
-type Done struct{}
+type Done struct {
+	Notice string `json:"notice,omitempty"` // what is not carried out, and why
+}
 
 // Refusal answers a question that cannot be granted.
 type Refusal struct {
