@@ -101,7 +101,7 @@ func (c *accepting) answered(ctx context.Context, cfg *config.Config, v *invitat
 	return a.By, wrong.Err()
 }
 
-// readAnswer reads no more of a file than tells that it is too long for an answer.
+// readAnswer reads a file up to the length at which it is too long for an answer.
 func readAnswer(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -64,8 +65,8 @@ func TestFollowersAreBounded(t *testing.T) {
 	}
 }
 
-// follow opens the stream of changes; it is closed when the test ends.
-func (p *pages) follow(t *testing.T) int {
+// follow opens the stream of changes, of a kind, or the page that refuses it; it is closed when the test ends.
+func (p *pages) follow(t *testing.T) (status int, kind string, lines *bufio.Scanner) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.at+"/changes", http.NoBody)
 	if err != nil {
@@ -76,14 +77,14 @@ func (p *pages) follow(t *testing.T) int {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = response.Body.Close() })
-	return response.StatusCode
+	return response.StatusCode, response.Header.Get("Content-Type"), bufio.NewScanner(response.Body)
 }
 
 func TestStrangersLeaveRoomToFollow(t *testing.T) {
 	t.Parallel()
 	p := open(t, smallGrid(), func(c *api.Config) { c.Network.Public = true })
 	for i := range 8 {
-		if status := p.follow(t); status != http.StatusOK {
+		if status, _, _ := p.follow(t); status != http.StatusOK {
 			t.Fatalf("page %d: %d", i+1, status)
 		}
 	}
@@ -94,7 +95,7 @@ func TestStrangersLeaveRoomToFollow(t *testing.T) {
 	if status, text := p.post(t, "/sign-in", url.Values{"token": {secret}}); status != http.StatusOK {
 		t.Fatalf("%d %s", status, text)
 	}
-	if status := p.follow(t); status != http.StatusOK {
+	if status, _, _ := p.follow(t); status != http.StatusOK {
 		t.Errorf("signed in: %d", status)
 	}
 }

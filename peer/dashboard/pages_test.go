@@ -348,19 +348,10 @@ func TestFollowingEndsWithTheSession(t *testing.T) {
 // hear follows the changes, and waits for one.
 func (p *pages) hear(t *testing.T) (lines *bufio.Scanner, hear func()) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.at+"/changes", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := p.browser.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = response.Body.Close() })
-	if kind := response.Header.Get("Content-Type"); kind != "text/event-stream" {
+	_, kind, lines := p.follow(t)
+	if kind != "text/event-stream" {
 		t.Fatal(kind)
 	}
-	lines = bufio.NewScanner(response.Body)
 	return lines, func() {
 		t.Helper()
 		for lines.Scan() {

@@ -145,14 +145,19 @@ func TestChangedInvitations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			changed := strings.Replace(text, c.from, c.to, 1)
-			if changed == text {
-				t.Fatalf("%q is not in %s", c.from, text)
-			}
-			_, err := invitation.Read("inv", []byte(changed), verify)
+			_, err := invitation.Read("inv", []byte(changed(t, text, c.from, c.to)), verify)
 			wants(t, err, c.words, c.keys...)
 		})
 	}
+}
+
+// changed is a text with a part of it replaced.
+func changed(t *testing.T, text, from, to string) string {
+	t.Helper()
+	if !strings.Contains(text, from) || from == to {
+		t.Fatalf("%q is not in %s", from, text)
+	}
+	return strings.Replace(text, from, to, 1)
 }
 
 func TestChangedAnswers(t *testing.T) {
@@ -177,11 +182,7 @@ func TestChangedAnswers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			changed := strings.Replace(text, c.from, c.to, 1)
-			if changed == text {
-				t.Fatalf("%q is not in %s", c.from, text)
-			}
-			_, err := v.ReadAnswer("ans", []byte(changed), verify)
+			_, err := v.ReadAnswer("ans", []byte(changed(t, text, c.from, c.to)), verify)
 			wants(t, err, c.words, c.keys...)
 		})
 	}

@@ -131,7 +131,7 @@ func (e *Exporter) collect(ctx context.Context, first part) *batch {
 	return b
 }
 
-// add makes the spans of a part. Without its log events it has those that its view tells of.
+// add makes the spans of a part. Without its log events it has those that its view shows.
 func (e *Exporter) add(b *batch, p part) {
 	events, err := p.story()
 	if err != nil {

@@ -41,7 +41,7 @@ func (j Job) Run(epoch protocol.Epoch) protocol.Traceparent {
 	return protocol.MakeTraceparent(j.Trace(), j.span(Run, uint64(epoch)), j.Sampled())
 }
 
-// span is the ID of a span: of its name, and of what tells it from others of that name at all sites.
+// span is the ID of a span: of its name, and of what differs between those of that name at all sites.
 func (j Job) span(name Name, which uint64) (id protocol.SpanID) {
 	copy(id[:], j.hash(string(name), which))
 	return id
