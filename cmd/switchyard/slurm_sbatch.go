@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
-	"syscall"
 
 	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/internal/slurmtext"
@@ -16,8 +12,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
-// exitSbatchUsage is the exit code of sbatch for a command line that it cannot read.
-const exitSbatchUsage = 255
+// exitSlurmUsage is the exit code of sbatch and srun for a command line that they cannot read.
+const exitSlurmUsage = 255
 
 // sbatchFlags are the options of switchyard submit, as getopt reads them.
 func sbatchFlags() []slurmtext.Flag {
@@ -45,7 +41,7 @@ func sbatchFlags() []slurmtext.Flag {
 func (c *slurmCall) sbatch(ctx context.Context, args []string) error {
 	given, rest, err := slurmtext.Parse(sbatchFlags(), args, true)
 	if err != nil {
-		return &slurmError{lines: []string{"sbatch: " + err.Error(), `Try "sbatch --help" for more information`}, code: exitSbatchUsage}
+		return &slurmError{lines: []string{"sbatch: " + err.Error(), `Try "sbatch --help" for more information`}, code: exitSlurmUsage}
 	}
 	options := &jobOptions{}
 	for _, one := range given {
@@ -162,32 +158,4 @@ func sbatchCode(job view.Job) int {
 		return exitFailed
 	}
 	return waitCode(job)
-}
-
-// srun becomes the srun of the real Slurm that the job runs under.
-func (c *slurmCall) srun(args []string) error {
-	if c.getenv("SLURM_JOB_ID") == "" {
-		return saying("srun: error: srun starts tasks within a job here, and allocates none; submit a script with sbatch, or a command with " +
-			"sbatch --wait --wrap='COMMAND'")
-	}
-	program, err := os.Executable()
-	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
-	}
-	for _, dir := range filepath.SplitList(c.getenv("PATH")) {
-		path := filepath.Join(dir, "srun")
-		found, err := exec.LookPath(path)
-		if err != nil || sameFile(found, program) {
-			continue
-		}
-		return fmt.Errorf("start %s: %w", found, syscall.Exec(found, append([]string{"srun"}, args...), os.Environ())) //nolint:gosec // the user's own PATH
-	}
-	return saying("srun: error: the job runs under the batch system of Switchyard, which has no srun: all its CPUs are on this machine; " +
-		"start the program itself, mpirun or, for several copies, a loop: " + strings.Join(args, " "))
-}
-
-func sameFile(x, y string) bool {
-	a, errA := os.Stat(x)
-	b, errB := os.Stat(y)
-	return errA == nil && errB == nil && os.SameFile(a, b)
 }

@@ -50,7 +50,7 @@ func differenceTable() string {
 
 func optionTables() string {
 	var out strings.Builder
-	for _, name := range []string{"squeue", "scancel", "sinfo", "sacct", "scontrol"} {
+	for _, name := range []string{"squeue", "scancel", "sinfo", "sacct", "scontrol", "srun"} {
 		fmt.Fprintf(&out, "\n### %s\n\n| option | | |\n|---|---|---|\n", name)
 		for _, flag := range slurmtext.CommandFlags()[name] {
 			names := "`--" + flag.Long + "`"

@@ -22,11 +22,12 @@ func general() []Flag {
 	}
 }
 
-// CommandFlags are the options of the commands of Slurm that Switchyard has by their names, but for sbatch and srun: sbatch
-// takes what switchyard submit takes, and srun passes its options on.
+// CommandFlags are the options of the commands of Slurm that Switchyard has by their names, but for sbatch, which takes what
+// switchyard submit takes. Those of srun are for jobs of the built-in batch system: under Slurm it passes them on.
 func CommandFlags() map[string][]Flag {
 	return map[string][]Flag{
 		"squeue": queueFlags(), "scancel": cancelFlags(), "sinfo": infoFlags(), "sacct": accountingFlags(), "scontrol": controlFlags(),
+		"srun": stepFlags(),
 	}
 }
 

@@ -22,6 +22,7 @@
 //	<Dir>/jobs/<job>.<epoch>/
 //	    job.json                   with the job's number and its grace time
 //	    script, work/, out, err    as in every spool
+//	    steps                      the number of the next step, and locks of CPUs, see localsched/tasks
 //	    place                      the partition that the job is given, on a machine of such
 //	    started                    made once: who watches the job and where it runs, or "withdrawn"
 //	    exit                       how it ended, and what it has done

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
+	"github.com/switchyard-hpc/switchyard/localsched/tasks"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -19,6 +20,7 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 func environment(dir string, record jobRecord, where placeRecord, closed, times []string) []string {
 	job := record.Job
 	given := slices.Concat(job.Given(dir), asSlurm(job, where.NodeCPUs), times, where.gpuVariables(closed))
+	given = append(given, tasks.FileVariable+"="+filepath.Join(dir, stepsFile))
 	if where.Place != "" {
 		given = append(given, "SWITCHYARD_PARTITION="+where.Place)
 	}
@@ -52,19 +54,19 @@ func withCommands(env []string, dir string) []string {
 // itself has all CPUs of that.
 func asSlurm(job spool.Job, nodeCPUs int) []string {
 	r, id := &job.Submission.Spec.Request, job.Submission.Tag.Job.String()
-	tasks := r.Spread()
-	cpus := make([]int, len(tasks))
-	for i, n := range tasks {
+	spread := r.Spread()
+	cpus := make([]int, len(spread))
+	for i, n := range spread {
 		cpus[i] = max(n*r.CPUsPerTask(), nodeCPUs)
 	}
-	nodes := strconv.Itoa(len(tasks))
+	nodes := strconv.Itoa(len(spread))
 	env := []string{
 		"SLURM_JOB_ID=" + id,
 		"SLURM_JOBID=" + id,
 		"SLURM_JOB_NUM_NODES=" + nodes,
 		"SLURM_NNODES=" + nodes,
-		"SLURM_TASKS_PER_NODE=" + perNode(tasks),
-		"SLURM_JOB_CPUS_PER_NODE=" + perNode(cpus),
+		"SLURM_TASKS_PER_NODE=" + tasks.PerNode(spread),
+		"SLURM_JOB_CPUS_PER_NODE=" + tasks.PerNode(cpus),
 		"SLURM_CPUS_ON_NODE=" + strconv.Itoa(cpus[0]),
 	}
 	if r.StatesTasks() {
@@ -87,7 +89,7 @@ func asSlurm(job spool.Job, nodeCPUs int) []string {
 	} else if n := r.Layout.CPUsPerTask; n > 0 {
 		env = append(env, "SLURM_CPUS_PER_TASK="+strconv.Itoa(n))
 	}
-	return slices.Concat(env, asBatchStep(job, len(tasks)))
+	return slices.Concat(env, asBatchStep(job, len(spread)))
 }
 
 // asBatchStep is what Slurm says of where and as whom a batch script runs. Several nodes of a job are all this
@@ -117,24 +119,6 @@ func asBatchStep(job spool.Job, nodes int) []string {
 		env = append(env, "SLURM_JOB_NODELIST="+host, "SLURM_NODELIST="+host, "SLURM_TOPOLOGY_ADDR="+host, "SLURM_TOPOLOGY_ADDR_PATTERN=node")
 	}
 	return env
-}
-
-// perNode prints numbers of nodes as Slurm does: 3,2(x2).
-func perNode(numbers []int) string {
-	var out []string
-	for i := 0; i < len(numbers); {
-		same := 1
-		for i+same < len(numbers) && numbers[i+same] == numbers[i] {
-			same++
-		}
-		text := strconv.Itoa(numbers[i])
-		if same > 1 {
-			text += "(x" + strconv.Itoa(same) + ")"
-		}
-		out = append(out, text)
-		i += same
-	}
-	return strings.Join(out, ",")
 }
 
 // plan is the input of the second stage of a shim.

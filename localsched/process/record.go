@@ -11,6 +11,7 @@ const (
 	startedFile = "started"
 	placedFile  = "place"
 	exitFile    = "exit"
+	stepsFile   = "steps"
 	logFile     = "shim.log"
 )
 

@@ -42,6 +42,9 @@ func (s *Scheduler) addJob(ctx context.Context, record jobRecord, script []byte)
 		if err = record.AddFiles(ctx, dir); err != nil {
 			return err
 		}
+		if err = record.Account.AddFile(filepath.Join(dir, stepsFile), nil, 0o600); err != nil {
+			return err
+		}
 		return spool.SyncPaths(job, code)
 	})
 }
