@@ -23,6 +23,9 @@ func (a *app) peerCommand() *cobra.Command {
 			"  switchyard peer --config site.toml --record /srv/recordings",
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if isFirstProcess() {
+				return runAsFirstProcess()
+			}
 			cfg, err := from.load(a)
 			if err != nil {
 				return err
