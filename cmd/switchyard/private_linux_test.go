@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -39,6 +40,24 @@ func TestPrivateSite(t *testing.T) {
 	}
 	if got := g.at(t, site, "", "cancel", id.String()); got.code != 0 {
 		t.Errorf("root cannot cancel: %+v", got)
+	}
+}
+
+// A directory of configurations that belongs to another account is not one without configurations.
+func TestConfigurationOfAnotherAccount(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can ask as another account")
+	}
+	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 2})
+	dir := shortDir(t)
+	closed := filepath.Join(dir, "switchyard")
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(closed, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	got := g.asUnprivileged(t, g.Sites[0], "config", "check", "--config", closed)
+	if want := closed + ": cannot be read: permission denied"; got.code != exitFailed || !strings.Contains(got.stderr, want) {
+		t.Errorf("%+v, want %q", got, want)
 	}
 }
 

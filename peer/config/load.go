@@ -113,8 +113,11 @@ func (r *checker) find(paths []string) (files []string) {
 		case !info.IsDir():
 			files = append(files, filepath.Clean(path))
 		default:
-			inside, err := filepath.Glob(filepath.Join(escape(path), "*.toml"))
-			if err != nil || len(inside) == 0 {
+			inside, err := tomlFiles(path)
+			switch {
+			case err != nil:
+				r.Reject(path, 0, settings.Unreadable(err))
+			case len(inside) == 0:
 				r.Reject(path, 0, "this directory has no *.toml file; begin with: switchyard config sample")
 			}
 			files = append(files, inside...)
@@ -123,9 +126,15 @@ func (r *checker) find(paths []string) (files []string) {
 	return files
 }
 
-// escape makes a path match itself alone in a glob.
-func escape(path string) string {
-	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(filepath.Clean(path))
+// tomlFiles lists the files *.toml of a directory in their order.
+func tomlFiles(dir string) (files []string, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), ".toml") {
+			files = append(files, filepath.Join(dir, entry.Name()))
+		}
+	}
+	return files, err
 }
 
 // resolveKeys reads the partners' public keys that stand in files of their own.
