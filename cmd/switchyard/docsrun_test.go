@@ -165,6 +165,7 @@ var elsewheres = []elsewhere{
 	{"docs/two-sites.md", "sudo install", "installs a service", "make packages-check"},
 	{"docs/two-sites.md", "sudo useradd", "makes an account", "make packages-check"},
 	{"examples/compose/README.md", "./up.sh", "needs a Docker engine", "TestBeds"},
+	{"examples/compose/README.md", "docker exec", "needs a grid of containers", "TestBeds"},
 	{"examples/compose/peers/README.md", "../up.sh", "needs a Docker engine", "TestBeds"},
 	{"examples/iss/README.md", "switchyard sim tune", "takes minutes", "TestSimTune"},
 	{"examples/monitoring/README.md", "prometheus", "needs Prometheus", "make alerts-check"},

@@ -34,6 +34,7 @@ func TestBeds(t *testing.T) {
 		"power-budget": {"power-budget"},
 		"iss":          {"iss"},
 		"monitoring":   {"monitoring"},
+		"slurm":        {"slurm"},
 		"peers":        {"peers", "--profile", "peers"},
 		"nats":         {"peers", "--profile", "nats"},
 	} {
@@ -42,7 +43,10 @@ func TestBeds(t *testing.T) {
 			switch name {
 			case "monitoring":
 				needProgram(t, "curl")
-				needPrometheus(t)
+				needUnpacked(t, "prometheus-trixie", "PROMETHEUS", "prometheus")
+			case "slurm":
+				needProgram(t, "curl")
+				needUnpacked(t, "slurm-trixie", "SLURM", "newer-slurm")
 			case "nats":
 				needProgram(t, "openssl")
 			}
@@ -112,15 +116,16 @@ func needProgram(t *testing.T, name string) {
 	}
 }
 
-// needPrometheus skips the test without the Prometheus of the bed monitoring.
-func needPrometheus(t *testing.T) {
+// needUnpacked skips the test without packages of Debian that a target of the Makefile unpacks into a directory of that name, unless the
+// variable says that they are elsewhere.
+func needUnpacked(t *testing.T, name, variable, target string) {
 	t.Helper()
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(filepath.Join(cache, "switchyard-tools/prometheus-trixie")); err != nil && os.Getenv("PROMETHEUS") == "" {
-		missing(t, "there is no Prometheus (make prometheus): %v", err)
+	if _, err := os.Stat(filepath.Join(cache, "switchyard-tools", name)); err != nil && os.Getenv(variable) == "" {
+		missing(t, "the packages are not unpacked (make %s): %v", target, err)
 	}
 }
 

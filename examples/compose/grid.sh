@@ -4,6 +4,7 @@
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 sites=(aurora borealis cygnus)
+[ "${BED-}" != slurm ] || sites=(aurora borealis)
 
 say() { printf '%s %s\n' "$(date +%T)" "$*"; }
 
@@ -95,6 +96,24 @@ all_running() {
 # ada COMMAND...: runs the command at aurora as its user, at home.
 ada() {
 	docker exec --interactive --user ada --workdir /home/ada "$(container aurora)" "$@"
+}
+
+# page SITE AUTHORITY: prints the first page of the site, as it is served over TLS to who trusts the authority of
+# that site alone.
+page() {
+	local address
+	address=$(docker inspect --format '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' "$(container "$1")")
+	at "$2" cat /var/lib/switchyard/api/ca.pem >"$GRID/$2.pem" </dev/null
+	curl -fsS --noproxy '*' --cacert "$GRID/$2.pem" --connect-to "$1:9760:$address:9760" "https://$1:9760/"
+}
+
+# lists_all SITE: whether its page has a row for each site.
+lists_all() {
+	local page site
+	page=$(page "$1" "$1")
+	for site in "${sites[@]}"; do
+		grep -q "<th scope=\"row\">$site<" <<<"$page" || return
+	done
 }
 
 # cut_off SITE NETWORK: takes the site off the network. Connections are not closed: as with

@@ -9,7 +9,7 @@ usage() {
 	cat <<-'TEXT'
 		usage: up.sh BED [--keep] [--profile peers|nats]
 
-		  BED              initiations, electricity, power-budget, iss, monitoring or peers: a directory here
+		  BED              initiations, electricity, power-budget, iss, monitoring, slurm or peers: a directory here
 		  --keep           leave the grid running afterwards; down.sh takes it down
 		  --profile peers  of the bed peers: each site has a NATS server, and partners dial it (the default)
 		  --profile nats   of the bed peers: all sites use a cluster of three NATS servers, one by a leaf node
@@ -17,6 +17,7 @@ usage() {
 		  BUSYBOX=PATH     a static busybox, if not /bin/busybox
 		  SWITCHYARD=PATH  a static switchyard, if it is not to be built here
 		  PROMETHEUS=DIR   of the bed monitoring: what "make prometheus" unpacks, if it is elsewhere
+		  SLURM=DIR        of the bed slurm: what "make newer-slurm" unpacks, if it is elsewhere
 	TEXT
 }
 
@@ -115,17 +116,18 @@ invite() {
 
 # build makes the images. There is nothing in them but what is built or copied here.
 build() {
-	local files=$GRID/image busybox=${BUSYBOX:-/bin/busybox}
-	[ -x "$busybox" ] || fail "$busybox is not there; the containers need a static shell (Debian: apt install busybox-static)"
+	local files=$GRID/image
 	mkdir "$files"
-	cp "$here/Dockerfile" "$here/passwd" "$here/group" "$files"
-	cp "$busybox" "$files/busybox"
 	if [ -n "${SWITCHYARD-}" ]; then
 		cp "$SWITCHYARD" "$files/switchyard"
 	else
 		compile switchyard ./cmd/switchyard
 	fi
-	image site
+	if [ "$BED" = slurm ]; then
+		import_slurm
+		return
+	fi
+	build_site
 	if [ "$profile" = nats ]; then
 		compile nats-server github.com/nats-io/nats-server/v2
 		compile nk github.com/nats-io/nkeys/nk # makes the keys of the sites' users
@@ -134,12 +136,45 @@ build() {
 	[ "$BED" != monitoring ] || import_prometheus
 }
 
+# build_site makes the image of a site with the built-in batch system.
+build_site() {
+	local files=$GRID/image busybox=${BUSYBOX:-/bin/busybox}
+	[ -x "$busybox" ] || fail "$busybox is not there; the containers need a static shell (Debian: apt install busybox-static)"
+	cp "$here/Dockerfile" "$here/passwd" "$here/group" "$files"
+	cp "$busybox" "$files/busybox"
+	image site
+}
+
 # import_prometheus makes the image of what Debian's package has.
 import_prometheus() {
 	local files=${PROMETHEUS:-${XDG_CACHE_HOME:-$HOME/.cache}/switchyard-tools/prometheus-trixie}
 	[ -x "$files/usr/bin/prometheus" ] || fail "there is no Prometheus in $files; unpack Debian's: make -C $(realpath "$here/../..") prometheus"
 	say "importing the image $COMPOSE_PROJECT_NAME:prometheus"
 	tar -C "$files" --owner=0 --group=0 -c . | docker import --change 'ENTRYPOINT ["/usr/bin/prometheus"]' - "$COMPOSE_PROJECT_NAME:prometheus" >/dev/null
+}
+
+# import_slurm makes the image of all machines of the bed slurm: the /usr that Debian's packages have, what else
+# a root has, and switchyard.
+import_slurm() {
+	local files=${SLURM:-${XDG_CACHE_HOME:-$HOME/.cache}/switchyard-tools/slurm-trixie} root=$GRID/root dir
+	[ -x "$files/usr/sbin/slurmctld" ] || fail "there is no Slurm in $files; unpack Debian's: make -C $(realpath "$here/../..") newer-slurm"
+	mkdir -p "$root"/{etc/pam.d,run,var/{lib,log,spool}}
+	mkdir -m 1777 "$root/tmp"
+	cp -r --preserve=mode,links "$files/usr" "$root"
+	mkdir -p "$root"/usr/local/{bin,sbin}
+	for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$root/$dir"; done
+	cat "$here/passwd" "$here/slurm/passwd" >"$root/etc/passwd"
+	cat "$here/group" "$here/slurm/group" >"$root/etc/group"
+	echo 'hosts: files dns' >"$root/etc/nsswitch.conf"
+	# slurmd asks su for the environment of a job's account.
+	printf '%s required pam_permit.so\n' auth account password session >"$root/etc/pam.d/other"
+	cp "$GRID/image/switchyard" "$root/usr/local/bin"
+	cp "$here/slurm/start.sh" "$root/usr/local/sbin/start"
+	chmod -R u=rwX,go=rX "$root"/{etc,run,usr/local,var}
+	chmod 755 "$root"
+	say "importing the image $COMPOSE_PROJECT_NAME:slurm"
+	tar --owner=0 --group=0 -C "$root" -c . |
+		docker import --change 'ENTRYPOINT ["/usr/local/sbin/start"]' - "$COMPOSE_PROJECT_NAME:slurm" >/dev/null
 }
 
 compile() {

@@ -287,6 +287,9 @@ func TestBedsLoad(t *testing.T) {
 	for _, common := range beds {
 		bed := filepath.Dir(common)
 		for _, site := range []string{"aurora", "borealis", "cygnus"} {
+			if filepath.Base(bed) == "slurm" && site == "cygnus" {
+				continue // which that has not
+			}
 			dir := t.TempDir()
 			if prices := filepath.Join(bed, "prices"); isDir(prices) {
 				if err := os.CopyFS(filepath.Join(dir, "prices"), os.DirFS(prices)); err != nil {

@@ -5,24 +5,6 @@ set -euo pipefail
 # shellcheck source=../grid.sh
 . "$(dirname "$0")/../grid.sh"
 
-# page SITE AUTHORITY: prints the first page of the site, as it is served over TLS to who trusts the authority of
-# that site alone.
-page() {
-	local address
-	address=$(docker inspect --format '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' "$(container "$1")")
-	at "$2" cat /var/lib/switchyard/api/ca.pem >"$GRID/$2.pem" </dev/null
-	curl -fsS --noproxy '*' --cacert "$GRID/$2.pem" --connect-to "$1:9760:$address:9760" "https://$1:9760/"
-}
-
-# lists_all SITE: whether its page has a row for each site.
-lists_all() {
-	local page site
-	page=$(page "$1" "$1")
-	for site in "${sites[@]}"; do
-		grep -q "<th scope=\"row\">$site<" <<<"$page" || return
-	done
-}
-
 # prometheus PATH [QUERY]: prints its answer.
 prometheus() {
 	at aurora wget -qO- ${2+--post-data "query=$2"} "http://prometheus:9090/api/v1/$1" </dev/null
