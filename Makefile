@@ -284,6 +284,9 @@ release: $(NFPM) $(CYCLONEDX) $(REGCTL) ## build archives, deb, rpm, images and 
 	[ -z "$$(git status --porcelain)" ] || fail "there are uncommitted changes; commit or stash them"
 	$(MAKE) --no-print-directory packages
 
+# What the SBOM has without a license: Go's own library, and modules under the MIT license in other words than usual.
+UNRECOGNIZED := std github.com/hashicorp/go-metrics
+
 # What make release makes, also of a checkout that is none.
 .PHONY: packages
 packages: $(NFPM) $(CYCLONEDX) $(REGCTL)
@@ -302,9 +305,15 @@ packages: $(NFPM) $(CYCLONEDX) $(REGCTL)
 		share=dist/root/usr/share/doc/switchyard
 		install -D -m 644 -t $$share LICENSE README.md CHANGELOG.md
 		install -D -m 644 -t $$share/docs docs/*.md
+		GO=$(GO) internal/packaging/licenses dist/build/* >$$share/third-party-licenses.txt
 		find dist/root -exec touch -hd @$$SOURCE_DATE_EPOCH {} +
 		tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --transform="s|^root|$$name|" -c root | gzip -9n >dist/$$name.tar.gz
+		# It reads the licenses of modules that were downloaded by their names and versions, which those of a build need not be. This
+		# checkout is none of them.
+		(cd / && $(GO) mod download $$($(GO) version -m $(CURDIR)/dist/build/* | awk '$$1 == "dep" { print $$2 "@" $$3 }' | sort -u))
 		(cd dist/build && GOPROXY=off $(CYCLONEDX) bin -json -noserial -notimestamp -std -licenses -version $(VERSION) -output ../$$name.cdx.json switchyard 2>/dev/null)
+		unlicensed=$$(awk '/^  "components"/ { on = 1 } !on { next } /^    \{/ { name = "" } /^      "name":/ { name = $$2 } /"licenses": \[/ { name = "" } /^    \}/ && name { print name }' dist/$$name.cdx.json | tr -d '",' | LC_ALL=C sort | xargs)
+		[ "$$unlicensed" = '$(sort $(UNRECOGNIZED))' ] || { echo "make release: the SBOM has no license of: $$unlicensed; it should be these alone: $(sort $(UNRECOGNIZED))" >&2; exit 1; }
 		for packager in deb rpm; do
 			GOARCH=$${platform#*/} VERSION=$(VERSION) MAINTAINER='$(MAINTAINER)' $(NFPM) package -f internal/packaging/nfpm.yaml -p $$packager -t dist >/dev/null
 		done
@@ -312,13 +321,16 @@ packages: $(NFPM) $(CYCLONEDX) $(REGCTL)
 		install -d -m 711 dist/image/var/lib/switchyard
 		install -d -m 1777 dist/image/tmp
 		cp dist/build/* dist/image/usr/bin
+		install -D -m 644 -t dist/image/usr/share/doc/switchyard LICENSE $$share/third-party-licenses.txt
 		printf '%s\n' 'root:x:0:0:root:/:/bin/sh' 'nobody:x:65534:65534:nobody:/:/bin/sh' >dist/image/etc/passwd
 		printf '%s\n' 'root:x:0:' 'nogroup:x:65534:' >dist/image/etc/group
 		image=ocidir://dist/oci:$(VERSION)
 		$(REGCTL) image create "$$image" --platform "$$platform" --created "$$date" >/dev/null
 		$(REGCTL) image mod "$$image" --replace --layer-add dir=dist/image --time "set=$$date" --reproducible \
 			--config-entrypoint '["/usr/bin/switchyard"]' --config-cmd '["peer","--config","/etc/switchyard/switchyard.toml"]' \
-			--label org.opencontainers.image.version=$(VERSION) --label org.opencontainers.image.licenses=Apache-2.0 >/dev/null
+			--label org.opencontainers.image.title=Switchyard --label org.opencontainers.image.version=$(VERSION) \
+			--label org.opencontainers.image.revision=$(COMMIT) --label org.opencontainers.image.licenses=Apache-2.0 \
+			--label org.opencontainers.image.source=https://github.com/switchyard-hpc/switchyard >/dev/null
 		# The export has the time of day in its index.
 		mkdir dist/export
 		$(REGCTL) image export "$$image" --name switchyard:$(VERSION) | tar -C dist/export -x

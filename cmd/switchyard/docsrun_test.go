@@ -161,6 +161,7 @@ var elsewheres = []elsewhere{
 	{"docs/slurm-commands.md", "switchyard slurm-commands", "makes links that all users find", "TestSlurmCommands"},
 	{"docs/slurm-commands.md", "go test", "a test", "TestSlurmCommands"},
 	{"docs/third-party.md", "go version", "needs a binary that make build has made", "make packages"},
+	{"docs/third-party.md", "internal/packaging/licenses", "needs a binary that make build has made", "make packages"},
 	{"docs/two-sites.md", "north$ sudo switchyard invite", "needs two machines", "TestASiteJoinsByInvitation"},
 	{"docs/two-sites.md", "sudo install", "installs a service", "make packages-check"},
 	{"docs/two-sites.md", "sudo useradd", "makes an account", "make packages-check"},
