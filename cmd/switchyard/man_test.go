@@ -37,6 +37,9 @@ func TestManualHasWhatHelpSays(t *testing.T) {
 			t.Errorf("%s has no %s", name, title)
 		}
 		text := readable(string(page))
+		if here := repository(t); strings.Contains(text, here) {
+			t.Errorf("%s depends on where it was made: it has %s", name, here)
+		}
 		wants := append([]string{cmd.UseLine(), name + " - " + cmd.Short, cmd.Example}, strings.Split(cmd.Long, "\n\n")...)
 		cmd.InitDefaultHelpFlag()
 		for _, flags := range []*pflag.FlagSet{cmd.LocalFlags(), cmd.InheritedFlags()} {

@@ -41,12 +41,16 @@ func (a *app) pluginNewCommand() *cobra.Command {
 			if dir == "" {
 				dir = s.Name
 			}
+			if s.Source == "" {
+				s.Source = skeleton.SourceHere()
+			}
 			return a.newPlugin(s, dir)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", "", "directory to create (default: NAME)")
 	cmd.Flags().StringVar(&s.Language, "language", skeleton.Go, "language of the plugin: "+strings.Join(skeleton.Languages(), " or "))
-	cmd.Flags().StringVar(&s.Source, "source", skeleton.SourceHere(), "checkout of Switchyard to build against")
+	// The default is not that of the flag: the manual pages would name the checkout in which they were made.
+	cmd.Flags().StringVar(&s.Source, "source", "", "checkout of Switchyard to build against (default: that of the working directory)")
 	_ = cmd.RegisterFlagCompletionFunc("language", // the flag was just made
 		cobra.FixedCompletions(skeleton.Languages(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
