@@ -9,39 +9,36 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Limits of sessions.
-const (
-	SessionLife     = 12 * protocol.Hour
-	maxSessions     = 1000
-	maxUserSessions = 20 // of one user
-)
+// SessionLife is for how long the session of a browser lasts at most.
+const SessionLife = 12 * protocol.Hour
 
 // ErrNoSession says that a session has ended, or that there never was one.
 var ErrNoSession = errors.New("the session has ended; sign in again")
 
-// Sessions are those of browsers, in which each has shown a token once. They are in memory only: a restart ends them.
+// Sessions remember something of browsers, each of which has a secret of its own. They are in memory only: a restart ends them.
 // The methods may be called from any goroutine.
-type Sessions struct {
-	book *Book
+type Sessions[T any] struct {
+	most, mostOfOne int
 
 	mu   sync.Mutex
-	open map[string]session // by the digests of their secrets
+	open map[string]session[T] // by the digests of their secrets
 }
 
-// session is in the name of a token, for a while.
-type session struct {
-	token       Token
+// session is that of a browser.
+type session[T any] struct {
+	of          string
+	what        T
 	began, ends protocol.Instant
 }
 
-// NewSessions are sessions of the tokens of a book.
-func NewSessions(book *Book) *Sessions {
-	return &Sessions{book: book, open: map[string]session{}}
+// NewSessions makes room for this number of sessions, and this number of one holder.
+func NewSessions[T any](most, mostOfOne int) *Sessions[T] {
+	return &Sessions[T]{most: most, mostOfOne: mostOfOne, open: map[string]session[T]{}}
 }
 
-// Begin opens a session for a token that is good. It ends after [SessionLife], with the token, or when there are too many
-// of the same user, of which the oldest goes, or altogether, of which the oldest of those users goes who have the most.
-func (s *Sessions) Begin(t Token, now protocol.Instant) (secret string) {
+// Begin opens a session of a holder. It ends at its end, or when there are too many of the same holder, of which the oldest goes, or altogether,
+// of which the oldest of those holders goes who have the most.
+func (s *Sessions[T]) Begin(of string, what T, now, ends protocol.Instant) (secret string) {
 	secret = base64.RawURLEncoding.EncodeToString(random(secretBytes))
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,55 +47,63 @@ func (s *Sessions) Begin(t Token, now protocol.Instant) (secret string) {
 			delete(s.open, key)
 		}
 	}
-	s.makeRoom(t.User)
-	s.open[digest(secret)] = session{token: t, began: now, ends: min(t.Expires, now.Add(SessionLife))}
+	s.makeRoom(of)
+	s.open[digest(secret)] = session[T]{of: of, what: what, began: now, ends: ends}
 	return secret
 }
 
-// makeRoom ends a session if there are as many as there may be, of the user who wants one more or altogether. The caller holds the lock.
-func (s *Sessions) makeRoom(user string) {
+// makeRoom ends a session if there are as many as there may be, of the holder who wants one more or altogether. The caller holds the lock.
+func (s *Sessions[T]) makeRoom(of string) {
 	held := map[string]int{}
 	for _, one := range s.open {
-		held[one.token.User]++
+		held[one.of]++
 	}
-	tooMany := held[user] >= maxUserSessions
-	if !tooMany && len(s.open) < maxSessions {
+	tooMany := held[of] >= s.mostOfOne
+	if !tooMany && len(s.open) < s.most {
 		return
 	}
-	goes, last := "", session{}
+	goes, last := "", session[T]{}
 	for key, one := range s.open {
-		if tooMany && one.token.User != user {
+		if tooMany && one.of != of {
 			continue
 		}
-		if goes == "" || cmp.Or(cmp.Compare(held[last.token.User], held[one.token.User]), cmp.Compare(one.began, last.began)) < 0 {
+		if goes == "" || cmp.Or(cmp.Compare(held[last.of], held[one.of]), cmp.Compare(one.began, last.began)) < 0 {
 			goes, last = key, one
 		}
 	}
 	delete(s.open, goes)
 }
 
-// Find returns the token of a session. The error is [ErrNoSession], or that of [Book.Good]: the session ends with its token.
-func (s *Sessions) Find(secret string, now protocol.Instant) (Token, error) {
+// Find returns what a session remembers. The error is [ErrNoSession].
+func (s *Sessions[T]) Find(secret string, now protocol.Instant) (what T, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, err := s.find(digest(secret), now)
+	return found.what, err
+}
+
+// Take returns what a session remembers, and ends it: of all who take the same one, one gets it. The error is [ErrNoSession].
+func (s *Sessions[T]) Take(secret string, now protocol.Instant) (what T, err error) {
 	key := digest(secret)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	found, err := s.find(key, now)
+	delete(s.open, key)
+	return found.what, err
+}
+
+// find returns a session by its key. The caller holds the lock.
+func (s *Sessions[T]) find(key string, now protocol.Instant) (session[T], error) {
 	found, known := s.open[key]
-	if !known {
-		return Token{}, ErrNoSession
+	if known && found.ends > now {
+		return found, nil
 	}
-	if found.ends <= now {
-		delete(s.open, key)
-		return Token{}, ErrNoSession
-	}
-	if err := s.book.Good(found.token.ID, now); err != nil {
-		delete(s.open, key)
-		return Token{}, err
-	}
-	return found.token, nil
+	delete(s.open, key)
+	return session[T]{}, ErrNoSession
 }
 
 // End ends a session, if there is one.
-func (s *Sessions) End(secret string) {
+func (s *Sessions[T]) End(secret string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.open, digest(secret))

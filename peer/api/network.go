@@ -73,7 +73,7 @@ type port struct {
 	strangers *connlimit.Limiter
 	failures  *connlimit.Paces
 	logs      *rate.Limiter
-	sessions  *accesstokens.Sessions
+	sessions  *accesstokens.Sessions[*pass]
 	foreign   *http.CrossOriginProtection // from pages of other sites
 	visits    *connlimit.Paces            // pages, of addresses
 	signIns   *connlimit.Paces
@@ -105,7 +105,7 @@ func (s *server) openPort(ctx context.Context) (door, error) {
 		strangers: connlimit.New(maxStrangers, maxOfOneStranger),
 		failures:  connlimit.NewPaces(time.Second, failuresAtOnce, maxFailing),
 		logs:      rate.NewLimiter(logsPerSecond, logsAtOnce),
-		sessions:  accesstokens.NewSessions(n.Tokens),
+		sessions:  accesstokens.NewSessions[*pass](maxSessions, maxUserSessions),
 		foreign:   http.NewCrossOriginProtection(),
 		visits:    connlimit.NewPaces(visitPause, visitsAtOnce, maxFailing),
 		signIns:   connlimit.NewPaces(time.Second, signInsAtOnce, maxFailing),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/peer/audit"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -42,6 +43,9 @@ const (
 	signInsAtOnce = 20 // at the page to sign in, for one address; then one a second
 	publicPages   = 50 // per second, of all addresses, with more at once:
 	publicAtOnce  = 500
+
+	maxSessions     = 1000 // of those who have
+	maxUserSessions = 20   // of one user
 )
 
 // cookieName is the cookie of a session. By the prefix browsers take it over TLS and from this host only. One host may forward
@@ -64,7 +68,7 @@ func (p *port) browse(next http.Handler) http.Handler {
 			http.Error(w, "the request comes from another page", http.StatusForbidden)
 			return
 		}
-		visitor, refused := p.visitorOf(w, r)
+		visitor, refused := p.visitorOf(w, r) //nolint:contextcheck // that of the request
 		if refused != nil {
 			refused.send(p, w, r)
 			return
@@ -104,16 +108,21 @@ func (p *port) resume(visitor *Visitor, w http.ResponseWriter, now time.Time) *t
 	if err != nil {
 		return nil
 	}
-	token, err := p.sessions.Find(cookie.Value, protocol.InstantOf(now))
+	shown, err := p.sessions.Find(cookie.Value, protocol.InstantOf(now))
+	if err == nil {
+		if err = shown.still(visitor.request.Context(), protocol.InstantOf(now)); err != nil {
+			p.sessions.End(cookie.Value)
+		}
+	}
 	if err != nil {
 		visitor.Expired = true
 		return nil
 	}
 	visitor.secret = cookie.Value
-	who, refused := p.callerWith(visitor.request, p.passBy(token), now)
+	who, refused := p.callerWith(visitor.request, shown, now)
 	switch {
 	case refused == nil:
-		visitor.Peer, visitor.User, visitor.Scopes, visitor.still = p.inside(who), who.user, token.Scopes, stillGood(who)
+		visitor.Peer, visitor.User, visitor.Scopes, visitor.still = p.inside(who), who.user, shown.scopes, stillGood(who)
 	case isSignOut(visitor.request): // is never refused
 	case refused.why.Code != view.Denied:
 		return refused
@@ -143,18 +152,33 @@ func (v *Visitor) SignIn(w http.ResponseWriter, secret string) error {
 	now := time.Now()
 	token, refused := v.port.find(v.request, strings.TrimSpace(secret), now)
 	if refused == nil {
-		_, refused = v.port.callerWith(v.request, v.port.passBy(token), now)
-	}
-	if refused == nil && !token.Scopes.Has(accesstokens.Read) {
-		refused = unidentified("the token has no scope %s, which the pages need; it has %s", accesstokens.Read, token.Scopes)
+		refused = v.begin(w, v.port.passBy(token), now, token.Expires)
 	}
 	if refused != nil {
 		refused.report(v.port, v.request)
 		return refusal{refused.why}
 	}
+	return nil
+}
+
+// begin begins a session with a pass that is good, until this one ends.
+func (v *Visitor) begin(w http.ResponseWriter, shown *pass, now time.Time, ends protocol.Instant) *turnedAway {
+	who, refused := v.port.callerWith(v.request, shown, now)
+	if refused != nil {
+		return refused
+	}
+	if !shown.scopes.Has(accesstokens.Read) {
+		return unidentified("the token has no scope %s, which the pages need; it has %s", accesstokens.Read, shown.scopes)
+	}
+	shown.uid = &who.uid
 	v.SignOut(w)
-	v.setCookie(w, v.port.sessions.Begin(token, protocol.InstantOf(now)), 0)
-	v.port.Log.Info("session_begun", "token", token.ID, "user", token.User, "from", v.request.RemoteAddr)
+	at := protocol.InstantOf(now)
+	v.setCookie(w, v.port.sessions.Begin(shown.user, shown, at, min(ends, at.Add(accesstokens.SessionLife))), 0)
+	v.port.Log.Info("session_begun", "token", shown.id, "user", shown.user, "from", v.request.RemoteAddr)
+	v.port.Audit.Write(audit.Entry{
+		At: now, Action: v.request.Method + " " + v.request.URL.Path, Way: audit.Network, User: who.user, UID: &who.uid, Token: shown.id, From: v.request.RemoteAddr,
+		Path: v.request.URL.Path, Changed: []string{"scopes " + shown.scopes.String()}, Result: audit.Done,
+	})
 	return nil
 }
 

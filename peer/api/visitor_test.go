@@ -10,6 +10,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/audit"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -305,5 +307,22 @@ func TestPagesThatFail(t *testing.T) {
 	<-again
 	if !strings.Contains(s.logs.String(), "pages_failed") {
 		t.Errorf("the log does not say so: %s", s.logs)
+	}
+}
+
+// Who signs in is in the audit log, with what they may do, and never the token.
+func TestSignInsAreAudited(t *testing.T) {
+	t.Parallel()
+	a := openAudited(t, &peerFake{}, withPages(false))
+	secret := a.token(t, "ann", accesstokens.Read)
+	if code := a.signIn(t, a.browser(t), secret); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	e := a.last(t, 1)
+	if e.Action != "POST /sign-in" || e.User != "ann" || e.UID == nil || e.Token != strings.Split(secret, "_")[1] || e.Result != audit.Done || e.From == "" || !slices.Equal(e.Changed, []string{"scopes read"}) {
+		t.Errorf("%+v", e)
+	}
+	if _, text := a.entries(t); strings.Contains(text, secret) || strings.Contains(a.logs.String(), secret) {
+		t.Error("a log has the token")
 	}
 }
