@@ -309,6 +309,7 @@ func libraries() []Library {
 		{[]string{"google.golang.org/grpc"}, []string{"protocol/*/v1", "plugins/sdk", "plugins/pluginhost"}},
 		{[]string{"golang.org/x/sys"}, []string{"internal/staging", "internal/wallclock", "localsched/process", "localsched/spool", "localsched/tasks", "localsched/cgroup", "plugins/pluginhost"}},
 		{[]string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4"}, []string{"peer/openid", "peer/openid/openidtest"}},
+		{[]string{"golang.org/x/oauth2"}, []string{"peer/openid"}},
 		{[]string{"github.com/zitadel/oidc/v3"}, []string{"peer/openid/openidtest"}},
 		{[]string{"github.com/tmaxmax/go-sse"}, []string{"peer/api"}},
 		{[]string{"golang.org/x/time"}, []string{"peer/api", "peer/connlimit", "peer/bus", "peer/gossip", "peer/transfer"}},

@@ -42,7 +42,8 @@ type keySet struct {
 
 	mu      sync.Mutex
 	keys    []jose.JSONWebKey
-	fetched time.Time      // when the keys were; zero: never
+	signIn  endpoints
+	fetched time.Time      // when they were; zero: never
 	tried   time.Time      // the last fetch that has ended
 	err     error          // of it
 	under   *fetch         // way; nil: none is
@@ -87,41 +88,64 @@ func (s small) RoundTrip(r *http.Request) (*http.Response, error) {
 // find returns the keys that may have signed a token by their ID, or by their algorithm if the token names none. It fetches keys if
 // there are none, or none of that ID.
 func (k *keySet) find(ctx context.Context, id string, algorithm jose.SignatureAlgorithm) ([]jose.JSONWebKey, error) {
-	found, under, err := k.look(id, algorithm, true) //nolint:contextcheck // what it begins is for all requests
+	var found []jose.JSONWebKey
+	err := k.await(ctx, func() bool {
+		found = matching(k.keys, id, algorithm)
+		return len(found) > 0
+	})
+	if errors.Is(err, errNotThere) {
+		err = refuse("the token was signed with a key that %s does not have", k.issuer)
+	}
+	return found, err
+}
+
+// endpoints returns where people sign in. It fetches the discovery document if there is none.
+func (k *keySet) endpoints(ctx context.Context) (found endpoints, err error) {
+	err = k.await(ctx, func() bool {
+		found = k.signIn
+		return true
+	})
+	return found, err
+}
+
+// errNotThere says that what was asked for is not among what the issuer has.
+var errNotThere = errors.New("the issuer does not have it")
+
+// await waits for a fetch if what is here is too old, or not what look looks for. It calls look with the lock held. The error is errNotThere, an
+// [*UnavailableError], or that of ctx.
+func (k *keySet) await(ctx context.Context, look func() bool) error {
+	under, err := k.look(look, true) //nolint:contextcheck // what it begins is for all requests
 	if under == nil {
-		return found, err
+		return err
 	}
 	select {
 	case <-under.done:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
-	found, _, err = k.look(id, algorithm, false) //nolint:contextcheck // see above
-	return found, err
+	_, err = k.look(look, false) //nolint:contextcheck // see above
+	return err
 }
 
-// look returns the keys that are here, or the fetch that may bring them if a request may cause one.
-func (k *keySet) look(id string, algorithm jose.SignatureAlgorithm, mayFetch bool) (found []jose.JSONWebKey, under *fetch, err error) {
+// look looks at what is here, or returns the fetch that may bring it if a request may cause one.
+func (k *keySet) look(look func() bool, mayFetch bool) (under *fetch, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := k.now()
 	usable := !k.fetched.IsZero() && now.Sub(k.fetched) < goodFor
 	paused := !k.tried.IsZero() && now.Sub(k.tried) < fetchPause
-	if usable {
-		found = matching(k.keys, id, algorithm)
-		if now.Sub(k.fetched) >= freshFor && !paused {
-			k.begin() // the request does not wait for it
-		}
+	if usable && now.Sub(k.fetched) >= freshFor && !paused {
+		k.begin() // the request does not wait for it
 	}
 	switch {
-	case len(found) > 0:
-		return found, nil, nil
+	case usable && look():
+		return nil, nil
 	case mayFetch && (k.under != nil || !paused):
-		return nil, k.begin(), nil
+		return k.begin(), nil
 	case k.err != nil || !usable: // with a new key the token may be good
-		return nil, nil, &UnavailableError{k.issuer}
+		return nil, &UnavailableError{Issuer: k.issuer}
 	}
-	return nil, nil, refuse("the token was signed with a key that %s does not have", k.issuer)
+	return nil, errNotThere
 }
 
 // matching are the keys that may have signed a token.
@@ -145,35 +169,48 @@ func (k *keySet) begin() *fetch {
 	k.running.Go(func() {
 		ctx, stop := context.WithTimeout(context.Background(), fetchTime)
 		defer stop()
-		keys, err := k.get(ctx)
+		keys, signIn, err := k.get(ctx)
 		k.mu.Lock()
 		k.under, k.tried, k.err = nil, k.now(), err
 		if err == nil {
-			k.keys, k.fetched = keys, k.tried
+			k.keys, k.signIn, k.fetched = keys, signIn, k.tried
 		}
 		k.mu.Unlock()
 		if err != nil {
-			k.failed(errors.New(protocol.EscapeText(fmt.Sprintf("%.*s", maxReason, err)))) // it may have a whole answer of the issuer
+			k.failed(lineOf(err))
 		}
 		close(one.done)
 	})
 	return one
 }
 
-// get fetches the keys of the issuer.
-func (k *keySet) get(ctx context.Context) ([]jose.JSONWebKey, error) {
+// lineOf is an error as the log has it: it may have a whole answer of the issuer.
+func lineOf(err error) error {
+	return errors.New(protocol.EscapeText(fmt.Sprintf("%.*s", maxReason, err)))
+}
+
+// get fetches the discovery document and the keys of the issuer.
+func (k *keySet) get(ctx context.Context) ([]jose.JSONWebKey, endpoints, error) {
 	ctx = oidc.ClientContext(ctx, k.client)
 	provider, err := oidc.NewProvider(ctx, k.issuer) // which checks that the document is this issuer's
 	if err != nil {
-		return nil, reasonOf(err)
+		return nil, endpoints{}, reasonOf(err)
 	}
 	var document struct {
+		endpoints
+
 		Keys string `json:"jwks_uri"`
 	}
 	if err = provider.Claims(&document); err != nil {
-		return nil, err
+		return nil, endpoints{}, err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, document.Keys, nil)
+	keys, err := k.getKeys(ctx, document.Keys)
+	return keys, document.endpoints, err
+}
+
+// getKeys fetches keys.
+func (k *keySet) getKeys(ctx context.Context, at string) ([]jose.JSONWebKey, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
 	if err != nil {
 		return nil, fmt.Errorf("jwks_uri: %w", err)
 	}
@@ -183,21 +220,21 @@ func (k *keySet) get(ctx context.Context) ([]jose.JSONWebKey, error) {
 	}
 	defer response.Body.Close() //nolint:errcheck // only read
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", document.Keys, response.Status)
+		return nil, fmt.Errorf("%s answers %s", at, response.Status)
 	}
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", document.Keys, err)
+		return nil, fmt.Errorf("read %s: %w", at, err)
 	}
 	var list struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err = json.Unmarshal(text, &list); err != nil {
-		return nil, fmt.Errorf("read %s: %w", document.Keys, err)
+		return nil, fmt.Errorf("read %s: %w", at, err)
 	}
 	keys := usableOf(list.Keys)
 	if len(keys) == 0 {
-		return nil, fmt.Errorf("%s has no public key for signatures", document.Keys)
+		return nil, fmt.Errorf("%s has no public key for signatures", at)
 	}
 	return keys, nil
 }

@@ -24,6 +24,7 @@ type Config struct {
 	Trust    *x509.CertPool
 	Claims   Claims
 	Rules    []Rule
+	SignIn   SignIn // how people sign in with a browser
 
 	Now    func() time.Time // nil: the clock
 	Failed func(error)      // called with why keys could not be fetched, in a line; may be nil
@@ -31,9 +32,10 @@ type Config struct {
 
 // Verifier verifies tokens. Its methods may be called from any goroutine.
 type Verifier struct {
-	cfg   Config
-	keys  *keySet
-	rules atomic.Pointer[[]Rule]
+	cfg       Config
+	keys      *keySet
+	rules     atomic.Pointer[[]Rule]
+	exchanges chan struct{} // has one for each code that is being redeemed
 }
 
 // Token is one that is good.
@@ -73,7 +75,7 @@ func New(cfg Config) *Verifier {
 			*name = usual
 		}
 	}
-	v := &Verifier{cfg: cfg, keys: &keySet{issuer: cfg.Issuer, client: newClient(cfg.Trust), now: cfg.Now, failed: cfg.Failed}}
+	v := &Verifier{cfg: cfg, keys: &keySet{issuer: cfg.Issuer, client: newClient(cfg.Trust), now: cfg.Now, failed: cfg.Failed}, exchanges: make(chan struct{}, maxExchanges)}
 	v.SetRules(cfg.Rules)
 	return v
 }
@@ -92,12 +94,24 @@ func Looks(token string) bool {
 	return strings.Count(token, ".") == 2 && strings.HasPrefix(token, "eyJ") && !strings.ContainsAny(token, " \t\r\n")
 }
 
-// Find verifies a token, and says for whom it stands. The error is a [*RefusedError], an [*UnavailableError], or that of ctx.
+// kind is what makes a token one of those that are looked for.
+type kind struct {
+	audience string
+	header   func(kind string) error
+	claims   func(claims) error
+}
+
+// Find verifies an access token, and says for whom it stands. The error is a [*RefusedError], an [*UnavailableError], or that of ctx.
 func (v *Verifier) Find(ctx context.Context, text string) (Token, error) {
+	return v.find(ctx, text, kind{v.cfg.Audience, accessHeader, claims.access})
+}
+
+// find verifies a token of a kind. The errors are those of [Verifier.Find].
+func (v *Verifier) find(ctx context.Context, text string, wanted kind) (Token, error) {
 	if len(text) > maxToken {
 		return Token{}, refuse("the token has %d bytes; at most %d are read", len(text), maxToken)
 	}
-	payload, err := v.signed(ctx, text)
+	payload, err := v.signed(ctx, text, wanted)
 	if err != nil {
 		return Token{}, err
 	}
@@ -105,11 +119,11 @@ func (v *Verifier) Find(ctx context.Context, text string) (Token, error) {
 	if err = json.Unmarshal(payload, &said); err != nil {
 		return Token{}, refuse("the token cannot be read: %v", err)
 	}
-	if err = said.access(); err != nil {
+	if err = wanted.claims(said); err != nil {
 		return Token{}, err
 	}
 	t := Token{claims: said}
-	if t.Subject, t.Expires, err = v.check(ctx, text, payload); err != nil {
+	if t.Subject, t.Expires, err = v.check(ctx, text, payload, wanted.audience); err != nil {
 		return Token{}, err
 	}
 	t.User, t.Named, t.Scopes, err = grant(*v.rules.Load(), t.claims, v.cfg.Claims)
@@ -133,14 +147,16 @@ func expired(at time.Time) error {
 }
 
 // signed returns what a token says, if the issuer has signed it.
-func (v *Verifier) signed(ctx context.Context, text string) ([]byte, error) {
+func (v *Verifier) signed(ctx context.Context, text string, wanted kind) ([]byte, error) {
 	parsed, err := jose.ParseSignedCompact(text, algorithms())
 	if err != nil {
 		return nil, refuse("the token cannot be read, or is not signed with a key pair: %v", err)
 	}
 	header := parsed.Signatures[0].Protected
-	if kind, ok := header.ExtraHeaders[jose.HeaderType].(string); ok && !isAccess(kind) {
-		return nil, refuse("the token is one of the type %.40q; use an access token", kind)
+	if named, ok := header.ExtraHeaders[jose.HeaderType].(string); ok {
+		if err = wanted.header(strings.TrimPrefix(strings.ToLower(named), "application/")); err != nil {
+			return nil, err
+		}
 	}
 	keys, err := v.keys.find(ctx, header.KeyID, jose.SignatureAlgorithm(header.Algorithm))
 	if err != nil {
@@ -154,10 +170,12 @@ func (v *Verifier) signed(ctx context.Context, text string) ([]byte, error) {
 	return nil, refuse("the signature of the token is not that of %s", v.cfg.Issuer)
 }
 
-// isAccess reports whether a token says that it is of a type that gives access. Those that end sessions, for one, are signed too.
-func isAccess(kind string) bool {
-	kind = strings.TrimPrefix(strings.ToLower(kind), "application/")
-	return kind == "jwt" || kind == "at+jwt"
+// accessHeader refuses a token whose header says that it is no access token. Those that end sessions, for one, are signed too.
+func accessHeader(named string) error {
+	if named == "jwt" || named == "at+jwt" {
+		return nil
+	}
+	return refuse("the token is one of the type %.40q; use an access token", named)
 }
 
 // verified is the payload of a token whose signature is good.
@@ -167,12 +185,12 @@ type verified []byte
 func (v verified) VerifySignature(context.Context, string) ([]byte, error) { return v, nil }
 
 // check checks by whom a token is, for whom, and when.
-func (v *Verifier) check(ctx context.Context, text string, payload verified) (subject string, expires time.Time, err error) {
+func (v *Verifier) check(ctx context.Context, text string, payload verified, audience string) (subject string, expires time.Time, err error) {
 	names := make([]string, 0, len(algorithms()))
 	for _, one := range algorithms() {
 		names = append(names, string(one))
 	}
-	verifier := oidc.NewVerifier(v.cfg.Issuer, payload, &oidc.Config{ClientID: v.cfg.Audience, SupportedSigningAlgs: names, SkipExpiryCheck: true})
+	verifier := oidc.NewVerifier(v.cfg.Issuer, payload, &oidc.Config{ClientID: audience, SupportedSigningAlgs: names, SkipExpiryCheck: true})
 	token, err := verifier.Verify(ctx, text)
 	if err != nil {
 		return "", expires, refuse("the token is not for this site: %s", strings.TrimPrefix(err.Error(), "oidc: "))

@@ -136,10 +136,13 @@ func (e *RefusedError) Error() string { return e.Reason }
 
 func refuse(format string, args ...any) error { return &RefusedError{fmt.Sprintf(format, args...)} }
 
-// UnavailableError says that a token cannot be verified now, because the issuer's keys are not known. Strangers get it: why they are not is
-// for [Config.Failed] alone.
-type UnavailableError struct{ Issuer string }
+// UnavailableError says that a token cannot be verified or got now, because the issuer does not answer as it should. Strangers get its text: why it is
+// so is for logs alone.
+type UnavailableError struct {
+	Issuer string
+	Why    error // in a line; nil: what [Config.Failed] was called with
+}
 
 func (e *UnavailableError) Error() string {
-	return fmt.Sprintf("the keys of %s cannot be fetched now; try again, or use a token of `switchyard token create`", e.Issuer)
+	return fmt.Sprintf("the site cannot ask %s now; try again, or use a token of `switchyard token create`", e.Issuer)
 }

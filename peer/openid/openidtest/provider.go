@@ -40,7 +40,8 @@ type Provider struct {
 	Issuer string // its URL
 	CAFile string // the authority that clients trust
 
-	web *httptest.Server
+	web   *httptest.Server
+	store *store
 
 	mu      sync.Mutex
 	handler http.Handler
@@ -48,6 +49,10 @@ type Provider struct {
 	asked   int // requests for keys
 	keys    []*key
 	next    Claims
+	back    []string                      // URLs to which people who have signed in come back
+	change  func(claims map[string]any)   // of ID tokens
+	edit    func(document map[string]any) // of discovery
+	redeems http.Handler                  // instead of the provider's; nil: that is it
 }
 
 // Claims are those of a token.
@@ -71,9 +76,9 @@ func Start(t testing.TB) *Provider {
 		t.Fatal(err)
 	}
 	p.Rotate(t)
-	inner := &store{Storage: storage.NewStorageWithClients(storage.NewUserStore(p.Issuer), map[string]*storage.Client{}), provider: p}
-	config := &op.Config{CryptoKey: [32]byte{1}, CryptoKeyId: "crypto"}
-	provider, err := op.NewProvider(config, inner, op.StaticIssuer(p.Issuer), op.WithLogger(slog.New(slog.DiscardHandler)))
+	p.store = &store{Storage: storage.NewStorageWithClients(storage.NewUserStore(p.Issuer), p.people()), provider: p}
+	config := &op.Config{CryptoKey: [32]byte{1}, CryptoKeyId: "crypto", CodeMethodS256: true}
+	provider, err := op.NewProvider(config, p.store, op.StaticIssuer(p.Issuer), op.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +98,9 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the provider is down", http.StatusBadGateway)
 		return
 	}
-	handler.ServeHTTP(w, r)
+	if !p.personal(w, r) {
+		handler.ServeHTTP(w, r)
+	}
 }
 
 // SetDown has the provider answer nothing, or as before.
