@@ -20,7 +20,7 @@ func TestIssuer(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.SetDown(true)
-	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 2, More: fmt.Sprintf("[api]\nlisten = \"127.0.0.1:0\"\n[api.oidc]\nissuer = %q\naudience = \"switchyard\"\nca_file = %q\n"+
+	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 2, More: fmt.Sprintf("[api]\nlisten = \"127.0.0.1:0\"\n[[api.oidc]]\nname = \"hpc\"\nissuer = %q\naudience = \"switchyard\"\nca_file = %q\n"+
 		"[[api.oidc.user]]\nsubject = \"s-1\"\nuser = %q\nscopes = [\"read\", \"submit\"]\n", p.Issuer, p.CAFile, me)})
 	if err = g.Start(patience(t)); err != nil {
 		t.Fatal(err)
@@ -42,11 +42,11 @@ func TestIssuer(t *testing.T) {
 		t.Errorf("without the scope operate: %+v", got)
 	}
 	edit(t, here, `subject = "s-1"`, `subject = "s-2"`)
-	wantWords(t, g.at(t, here, "", "reload"), 0, "api.oidc.user[1].subject", "s-2")
+	wantWords(t, g.at(t, here, "", "reload"), 0, "api.oidc[hpc].user[1].subject", "s-2")
 	if got := far("", "queue"); got.code != exitDenied || !strings.Contains(got.stderr, "[[api.oidc.user]]") {
 		t.Errorf("after the reload: %+v", got)
 	}
-	if text, err := os.ReadFile(here.Log); err != nil || strings.Contains(string(text), "eyJ") || !strings.Contains(string(text), `"token":"oidc:s-1"`) {
+	if text, err := os.ReadFile(here.Log); err != nil || strings.Contains(string(text), "eyJ") || !strings.Contains(string(text), `"token":"oidc:hpc:s-1"`) {
 		t.Errorf("the log has a token, or not whose it was: %v", err)
 	}
 }

@@ -28,7 +28,7 @@ type Network struct {
 	Listen string // host and port
 	TLS    *tls.Config
 	Tokens *accesstokens.Book
-	OIDC   *openid.Verifier                                             // of an issuer whose tokens count too; nil: none
+	OIDC   []*openid.Verifier                                           // of issuers whose tokens count too
 	Rate   int                                                          // requests of one user per second; five times as many at once
 	User   func(ctx context.Context, name string) (passwd.Entry, error) // of this machine; nil: the machine is asked
 	Ready  func(address net.Addr)                                       // called when the port is open; may be nil

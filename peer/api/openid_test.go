@@ -26,14 +26,14 @@ func TestTokensOfAnIssuer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	issuer := openid.New(openid.Config{Issuer: p.Issuer, Audience: "switchyard", Trust: trust, Rules: []openid.Rule{
+	issuer := openid.New(openid.Config{Name: "hpc", Issuer: p.Issuer, Audience: "switchyard", Trust: trust, Rules: []openid.Rule{
 		{Subject: "s-ann", User: "ann", Scopes: accesstokens.Scopes{accesstokens.Read}},
 		{Subject: "s-root", User: "root", Scopes: accesstokens.All()},
 		{Group: "hpc", Scopes: accesstokens.All()},
 	}})
 	t.Cleanup(issuer.Wait)
 	s := open(t, &peerFake{}, func(c *api.Config) {
-		c.Network.OIDC, c.Events = issuer, eventstream.New(protocol.InstantOf(time.Now()), 16, 1<<20)
+		c.Network.OIDC, c.Events = []*openid.Verifier{issuer}, eventstream.New(protocol.InstantOf(time.Now()), 16, 1<<20)
 		c.Network.Guests = func(account string) bool { return account == "bob" }
 	})
 	as := func(subject string, more map[string]any) *api.Client {
@@ -73,6 +73,44 @@ func TestTokensOfAnIssuer(t *testing.T) {
 	}
 }
 
+// Tokens of several issuers stand for the users whom the site gives to each, and the logs say of whom each is.
+func TestTokensOfSeveralIssuers(t *testing.T) {
+	t.Parallel()
+	var issuers []*openid.Verifier
+	var providers []*openidtest.Provider
+	for i, name := range []string{"hpc", "eosc"} {
+		p := openidtest.Start(t)
+		trust, err := clientcert.ReadAuthorities(p.CAFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		user := []string{"ann", "bob"}[i]
+		issuers = append(issuers, openid.New(openid.Config{
+			Name: name, Issuer: p.Issuer, Audience: "switchyard", Trust: trust, Rules: []openid.Rule{{Subject: "s-1", User: user, Scopes: accesstokens.All()}},
+		}))
+		providers = append(providers, p)
+		t.Cleanup(issuers[i].Wait)
+	}
+	a := openAudited(t, &peerFake{reply: view.Done{}}, func(c *api.Config) { c.Network.OIDC = issuers })
+	for i, user := range []string{"ann", "bob"} {
+		client := a.as(t, providers[i].Token(t, openidtest.Claims{Subject: "s-1", Audience: []string{"switchyard"}}))
+		if info, err := client.Info(t.Context()); err != nil || info.User != user {
+			t.Errorf("%+v, %v, want %s", info, err, user)
+		}
+		if err := client.Cancel(t.Context(), jobA); err != nil {
+			t.Error(err)
+		}
+		if e := a.last(t, i+1); e.User != user || e.Token != []string{"oidc:hpc:s-1", "oidc:eosc:s-1"}[i] {
+			t.Errorf("%+v", e)
+		}
+	}
+	other := openidtest.Start(t)
+	client := a.as(t, other.Token(t, openidtest.Claims{Subject: "s-1", Audience: []string{"switchyard"}}))
+	if _, err := client.Info(t.Context()); codeOf(err) != view.Denied {
+		t.Errorf("of another issuer: %v", err)
+	}
+}
+
 // While the issuer is down, its tokens are answered that they cannot be verified now, and those of the site go on.
 func TestIssuerOfTokensIsDown(t *testing.T) {
 	t.Parallel()
@@ -81,9 +119,9 @@ func TestIssuerOfTokensIsDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	issuer := openid.New(openid.Config{Issuer: p.Issuer, Audience: "switchyard", Trust: trust, Rules: []openid.Rule{{User: "ann", Scopes: accesstokens.All()}}})
+	issuer := openid.New(openid.Config{Name: "hpc", Issuer: p.Issuer, Audience: "switchyard", Trust: trust, Rules: []openid.Rule{{User: "ann", Scopes: accesstokens.All()}}})
 	t.Cleanup(issuer.Wait)
-	s := open(t, &peerFake{}, func(c *api.Config) { c.Network.OIDC = issuer })
+	s := open(t, &peerFake{}, func(c *api.Config) { c.Network.OIDC = []*openid.Verifier{issuer} })
 	text := p.Token(t, openidtest.Claims{Subject: "s", Audience: []string{"switchyard"}})
 	p.SetDown(true)
 	for range 30 { // more than tokens that are not good may come from one address

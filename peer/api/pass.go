@@ -41,7 +41,7 @@ func (p *port) passOf(r *http.Request, now time.Time) (*pass, *turnedAway) {
 	if !ok {
 		return p.certificateOf(r, now)
 	}
-	if p.Network.OIDC != nil && openid.Looks(secret) {
+	if len(p.Network.OIDC) > 0 && openid.Looks(secret) {
 		return p.issued(r, secret, now)
 	}
 	token, refused := p.find(r, secret, now)
@@ -51,25 +51,41 @@ func (p *port) passOf(r *http.Request, now time.Time) (*pass, *turnedAway) {
 	return p.passBy(token), nil
 }
 
-// issued is a token of the issuer as a pass.
+// issued is a token of an issuer as a pass.
 func (p *port) issued(r *http.Request, secret string, now time.Time) (*pass, *turnedAway) {
-	token, err := p.Network.OIDC.Find(r.Context(), secret)
+	by := p.Network.OIDC[0]
+	for _, one := range p.Network.OIDC {
+		if len(secret) <= openid.MaxToken && one.IssuedBy(secret) {
+			by = one
+		}
+	}
+	token, err := by.Find(r.Context(), secret)
+	if err != nil {
+		return nil, p.notIssued(r, err, now)
+	}
+	return passOfIssued(by, token), nil
+}
+
+// notIssued turns away a caller for whom an issuer's token could not be verified, or got.
+func (p *port) notIssued(r *http.Request, err error, now time.Time) *turnedAway {
 	refused, isRefusal := errors.AsType[*openid.RefusedError](err)
 	switch {
-	case err == nil:
 	case !isRefusal:
-		return nil, &turnedAway{
+		return &turnedAway{
 			status: http.StatusServiceUnavailable, header: [2]string{"Retry-After", "10"}, why: view.Refusal{Code: view.Unavailable, Reason: err.Error()},
 		}
 	case !p.failures.Allows(addressOf(r), now):
-		return nil, tooFast("too many tokens from this address that are not good; try again later")
-	default:
-		return nil, unidentified("%s", refused.Reason)
+		return tooFast("too many tokens from this address that are not good; try again later")
 	}
+	return unidentified("%s", refused.Reason)
+}
+
+// passOfIssued is a token of an issuer that is good as a pass.
+func passOfIssued(by *openid.Verifier, token openid.Token) *pass {
 	return &pass{
-		kind: "token", id: "oidc:" + protocol.EscapeText(fmt.Sprintf("%.200s", token.Subject)), user: token.User, scopes: token.Scopes, claimed: !token.Named,
-		still: func(context.Context, protocol.Instant) error { return p.Network.OIDC.Good(&token) },
-	}, nil
+		kind: "token", id: "oidc:" + by.Name() + ":" + protocol.EscapeText(fmt.Sprintf("%.200s", token.Subject)), user: token.User, scopes: token.Scopes, claimed: !token.Named,
+		still: func(context.Context, protocol.Instant) error { return by.Good(&token) },
+	}
 }
 
 // find is the token of a secret that a caller has shown.

@@ -8,14 +8,30 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 )
 
-// checkOIDC checks the tables [api.oidc] and [[api.oidc.user]].
-func (r *checker) checkOIDC(o *OIDC) {
-	if o == nil {
-		return
+// checkOIDC checks the tables [[api.oidc]] and [[api.oidc.user]].
+func (r *checker) checkOIDC(all []OIDC) {
+	names, issuers := map[string]bool{}, map[string]bool{}
+	for i := range all {
+		o, key := &all[i], fmt.Sprintf("api.oidc[%d]", i)
+		switch {
+		case !isIssuerName(o.Name):
+			r.Problem(key+".name", "invalid %q; use 1 to %d lower-case letters, digits and hyphens", o.Name, maxIssuerName)
+		case names[o.Name]:
+			r.Problem(key+".name", "duplicate name %q; give each issuer one of its own", o.Name)
+		}
+		switch {
+		case !isIssuer(o.Issuer):
+			r.Problem(key+".issuer", "invalid %q; use the https URL that is the claim iss of the issuer's tokens", o.Issuer)
+		case issuers[o.Issuer]:
+			r.Problem(key+".issuer", "duplicate issuer %q; keep one table for it", o.Issuer)
+		}
+		names[o.Name], issuers[o.Issuer] = true, true
+		r.checkOIDCTable(key, o)
 	}
-	if !isIssuer(o.Issuer) {
-		r.Problem("api.oidc.issuer", "invalid %q; use the https URL that is the claim iss of the issuer's tokens", o.Issuer)
-	}
+}
+
+// checkOIDCTable checks what does not depend on other issuers.
+func (r *checker) checkOIDCTable(key string, o *OIDC) {
 	for _, one := range []struct{ key, value, advice string }{
 		{"audience", o.Audience, "use what tokens for this site have in their claim aud"},
 		{"user_claim", o.UserClaim, "use the name of a claim"},
@@ -23,15 +39,23 @@ func (r *checker) checkOIDC(o *OIDC) {
 		{"scopes_claim", o.ScopesClaim, "use the name of a claim"},
 	} {
 		if one.value == "" {
-			r.Problem("api.oidc."+one.key, "is empty; %s", one.advice)
+			r.Problem(key+"."+one.key, "is empty; %s", one.advice)
 		}
 	}
 	if len(o.Users) == 0 {
-		r.Problem("api.oidc", "has no effect without a table [[api.oidc.user]], which says for which user a token stands; add one")
+		r.Problem(key, "has no effect without a table [[api.oidc.user]] below it, which says for which user a token stands; add one")
 	}
 	for i := range o.Users {
-		r.checkOIDCUser(fmt.Sprintf("%s[%d]", oidcUserSection, i), &o.Users[i])
+		r.checkOIDCUser(fmt.Sprintf("%s.user[%d]", key, i), &o.Users[i])
 	}
+}
+
+// maxIssuerName is how long the name of an issuer may be.
+const maxIssuerName = 40
+
+// isIssuerName reports whether a text can name an issuer: it is part of the paths of pages.
+func isIssuerName(name string) bool {
+	return name != "" && len(name) <= maxIssuerName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && name[0] != '-'
 }
 
 // isIssuer reports whether a text can be the URL of an issuer.

@@ -382,11 +382,12 @@ type API struct {
 	Dashboard      string        `toml:"dashboard"`        // [Public], [ByToken] or [Off]
 	Studies        settings.Path `toml:"studies"`          // directory; empty: there are no studies
 	Clients        []APIClient   `toml:"client"`
-	OIDC           *OIDC         `toml:"oidc"` // nil: tokens of no issuer are taken
+	OIDC           []OIDC        `toml:"oidc"`
 }
 
-// OIDC is the table [api.oidc]: an issuer of OpenID Connect whose tokens are taken.
+// OIDC is a table [[api.oidc]]: an issuer of OpenID Connect whose tokens are taken.
 type OIDC struct {
+	Name        string        `toml:"name"`
 	Issuer      string        `toml:"issuer"`
 	Audience    string        `toml:"audience"`
 	CAFile      settings.Path `toml:"ca_file"` // empty: the machine's authorities

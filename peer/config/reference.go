@@ -84,7 +84,8 @@ func reference() []section { //nolint:funlen // one line for each table
 			{name: "user", required: true, example: `"portal"`, about: "User of this site for whom the client acts."},
 			{name: "scopes", required: true, example: `["read"]`, about: "What the client may do, as with tokens: \"read\", \"submit\", and for administrators \"operate\"."},
 		}},
-		{name: "api.oidc", optional: true, about: "An issuer of OpenID Connect whose access tokens are taken by the API over TCP beside the site's own tokens. They must be JSON web tokens (RFC 9068) that are signed with a key pair; the keys are fetched by the issuer's discovery document. Nothing is asked about single tokens: one is good until it ends, also if the issuer takes it back.", keys: []entry{
+		{name: "api.oidc", array: true, optional: true, about: "An issuer of OpenID Connect whose access tokens are taken by the API over TCP beside the site's own tokens; one table for each issuer. They must be JSON web tokens (RFC 9068) that are signed with a key pair; the keys are fetched by the issuer's discovery document. Nothing is asked about single tokens: one is good until it ends, also if the issuer takes it back.", keys: []entry{
+			{name: "name", required: true, example: `"hpc"`, about: "Name of the issuer, of lower-case letters, digits and hyphens: logs have the subject of its tokens as oidc:NAME:SUBJECT."},
 			{name: "issuer", required: true, example: `"https://login.example.org/realms/hpc"`, about: "URL of the issuer, as its tokens have it in the claim iss; its discovery document is below it."},
 			{name: "audience", required: true, example: `"switchyard"`, about: "What tokens for this site have in the claim aud. Others, such as those for another service of the same issuer, are refused."},
 			{name: "ca_file", example: `"/etc/switchyard/issuer-ca.pem"`, about: "File with the certificates of the authorities, in PEM, that are trusted for the issuer. It is read at the start. If unset, those of the machine."},
@@ -92,7 +93,7 @@ func reference() []section { //nolint:funlen // one line for each table
 			{name: "groups_claim", about: "Claim with the groups of the user: a list, or a text, which is one group."},
 			{name: "scopes_claim", about: "Claim with the scopes of the token: a list, or names with spaces between."},
 		}},
-		{name: oidcUserSection, array: true, optional: true, about: "For which user of the site a token of the issuer stands, and what it may do; one table for each case. The first table counts of which all of subject, email, group and scope that it has hold. A token that no table is for is refused.", keys: []entry{
+		{name: oidcUserSection, array: true, optional: true, about: "For which user of the site a token of the issuer stands, whose table [[api.oidc]] is the last one above, and what it may do; one table for each case. The first table counts of which all of subject, email, group and scope that it has hold. A token that no table is for is refused.", keys: []entry{
 			{name: "subject", live: true, example: `"248289761001"`, about: "The claim sub of the token."},
 			{name: "email", live: true, example: `"ada@example.org"`, about: "The claim email of the token, which must have email_verified."},
 			{name: "group", live: true, example: `"hpc-users"`, about: "One of the user's groups."},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
@@ -61,18 +60,9 @@ type shownValue struct {
 func (c *Config) values(s section) map[string]shownValue {
 	out := map[string]shownValue{}
 	for i, table := range c.tables(s) {
-		name, element := s.name, ""
-		if s.array {
-			if named, has := settings.Field(table, "name"); has {
-				element = named.String()
-			} else {
-				element = strconv.Itoa(i + 1)
-			}
-			name = fmt.Sprintf("%s[%s]", s.name, element)
-		}
-		for rank, e := range s.entries(table) {
-			if value, ok := settings.Field(table, e.name); ok {
-				out[settings.Join(name, e.name)] = shownValue{settings.Format(value), e.live, i*len(s.keys) + rank, name, e.name, element}
+		for rank, e := range s.entries(table.fields) {
+			if value, ok := settings.Field(table.fields, e.name); ok {
+				out[settings.Join(table.label, e.name)] = shownValue{settings.Format(value), e.live, i*len(s.keys) + rank, table.label, e.name, table.element}
 			}
 		}
 	}
@@ -165,8 +155,8 @@ func (c *Config) With(next *Config) *Config {
 				if !e.live {
 					continue
 				}
-				to, _ := settings.Field(table, e.name)
-				from, _ := settings.Field(next.tables(s)[i], e.name)
+				to, _ := settings.Field(table.fields, e.name)
+				from, _ := settings.Field(next.tables(s)[i].fields, e.name)
 				to.Set(from)
 				key := settings.Join(s.name, e.name)
 				delete(mixed.places, key)
@@ -200,22 +190,25 @@ func (c *Config) With(next *Config) *Config {
 	return &mixed
 }
 
-// mayTakeOIDCUsers says whether the users of the issuer may be taken from another configuration: the issuer itself, and
+// mayTakeOIDCUsers says whether the users of the issuers may be taken from another configuration: the issuers themselves, and
 // the claims that the tables look at, change with a restart only.
 func (c *Config) mayTakeOIDCUsers(next *Config) bool {
-	here, there := c.API.OIDC, next.API.OIDC
-	return here != nil && there != nil && here.Issuer == there.Issuer && here.Audience == there.Audience &&
-		here.UserClaim == there.UserClaim && here.GroupsClaim == there.GroupsClaim && here.ScopesClaim == there.ScopesClaim
+	return len(c.API.OIDC) > 0 && slices.EqualFunc(c.API.OIDC, next.API.OIDC, func(here, there OIDC) bool {
+		return here.Name == there.Name && here.Issuer == there.Issuer && here.Audience == there.Audience &&
+			here.UserClaim == there.UserClaim && here.GroupsClaim == there.GroupsClaim && here.ScopesClaim == there.ScopesClaim
+	})
 }
 
 // replaceOIDCUsers takes all of them over from another configuration: their order counts.
 func (c *Config) replaceOIDCUsers(next *Config) {
-	maps.DeleteFunc(c.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, oidcUserSection+"[") })
-	issuer := *c.API.OIDC
-	issuer.Users = slices.Clone(next.API.OIDC.Users)
-	c.API.OIDC = &issuer
-	for i := range issuer.Users {
-		c.movePlaces(next, oidcUserSection, i, i)
+	c.API.OIDC = slices.Clone(c.API.OIDC)
+	for at := range c.API.OIDC {
+		key := fmt.Sprintf("api.oidc[%d].user", at)
+		maps.DeleteFunc(c.places, func(place string, _ problems.Place) bool { return strings.HasPrefix(place, key+"[") })
+		c.API.OIDC[at].Users = slices.Clone(next.API.OIDC[at].Users)
+		for i := range c.API.OIDC[at].Users {
+			c.movePlaces(next, key, i, i)
+		}
 	}
 }
 

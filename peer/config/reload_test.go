@@ -187,7 +187,7 @@ func TestOIDCUsersChange(t *testing.T) {
 	t.Parallel()
 	issuer := func(audience string, users ...string) string {
 		var text strings.Builder
-		fmt.Fprintf(&text, "[api]\nlisten = \"127.0.0.1:9760\"\n[api.oidc]\nissuer = \"https://login.example.org\"\naudience = %q\n", audience)
+		fmt.Fprintf(&text, "[api]\nlisten = \"127.0.0.1:9760\"\n[[api.oidc]]\nname = \"hpc\"\nissuer = \"https://login.example.org\"\naudience = %q\n", audience)
 		for _, user := range users {
 			fmt.Fprintf(&text, "[[api.oidc.user]]\nsubject = \"s-%s\"\nuser = %q\nscopes = [\"read\"]\n", user, user)
 		}
@@ -204,7 +204,7 @@ func TestOIDCUsersChange(t *testing.T) {
 		}
 	}
 	mixed := before.With(after)
-	if got := mixed.API.OIDC.Rules(); len(got) != 2 || got[0].User != "bob" || got[1].Subject != "s-ann" || len(before.API.OIDC.Users) != 1 {
+	if got := mixed.API.OIDC[0].Rules(); len(got) != 2 || got[0].User != "bob" || got[1].Subject != "s-ann" || len(before.API.OIDC[0].Users) != 1 {
 		t.Errorf("%+v of %+v", got, before.API.OIDC)
 	}
 	if left := mixed.Changes(after); len(left) > 0 {
@@ -217,7 +217,7 @@ func TestOIDCUsersChange(t *testing.T) {
 		"another audience": loaded(t, issuer("others", "bob")), "no issuer": loaded(t, ""),
 		"claim of users": claims(`user_claim = "uid"`), "claim of groups": claims(`groups_claim = "roles"`), "claim of scopes": claims(`scopes_claim = "scp"`),
 	} {
-		if mixed = before.With(next); mixed.API.OIDC.Audience != "switchyard" || mixed.API.OIDC.Users[0].User != "ann" {
+		if mixed = before.With(next); mixed.API.OIDC[0].Audience != "switchyard" || mixed.API.OIDC[0].Users[0].User != "ann" {
 			t.Errorf("%s: %+v", name, mixed.API.OIDC)
 		}
 		for _, change := range before.Changes(next) {
@@ -225,5 +225,51 @@ func TestOIDCUsersChange(t *testing.T) {
 				t.Errorf("%s: %+v is live", name, change)
 			}
 		}
+	}
+}
+
+// Users of one issuer of several change while the peer runs, and where they are in the file goes with them; `config show` writes each below its issuer.
+func TestUsersOfSeveralIssuers(t *testing.T) {
+	t.Parallel()
+	text := func(userOfSecond string) string {
+		return `[api]
+listen = "127.0.0.1:9760"
+[[api.oidc]]
+name = "hpc"
+issuer = "https://login.example.org"
+audience = "switchyard"
+[[api.oidc.user]]
+subject = "s-1"
+user = "ann"
+scopes = ["read"]
+[[api.oidc.user]]
+group = "hpc"
+scopes = ["read"]
+[[api.oidc]]
+name = "eosc"
+issuer = "https://aai.example.org"
+audience = "switchyard"
+[[api.oidc.user]]
+subject = "s-1"
+user = "` + userOfSecond + `"
+scopes = ["read", "submit"]
+`
+	}
+	before, after := loaded(t, text("bob")), loaded(t, text("cem"))
+	changes := before.Changes(after)
+	if len(changes) != 1 || changes[0].Key != "api.oidc[eosc].user[1].user" || changes[0].From != `"bob"` || changes[0].To != `"cem"` || !changes[0].Live {
+		t.Errorf("%+v", changes)
+	}
+	mixed := before.With(after)
+	if mixed.API.OIDC[1].Users[0].User != "cem" || before.API.OIDC[1].Users[0].User != "bob" || len(mixed.API.OIDC[0].Users) != 2 || len(mixed.Changes(after)) > 0 {
+		t.Errorf("%+v", mixed.API.OIDC)
+	}
+	var shown strings.Builder
+	if err := mixed.Show(&shown, false); err != nil {
+		t.Fatal(err)
+	}
+	_, tables, _ := strings.Cut(shown.String(), "\n[api]")
+	if again := loaded(t, "[api]"+tables); len(again.Changes(after)) > 0 || len(after.Changes(again)) > 0 {
+		t.Errorf("shown as\n%s", shown.String())
 	}
 }

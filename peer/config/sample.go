@@ -2,8 +2,10 @@ package config
 
 import (
 	"cmp"
+	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
@@ -89,39 +91,60 @@ func defaultsOf(s section) reflect.Value {
 	c.Cost.Eco.SetDefaults()
 	c.Cost.Licenses, c.WaitingCosts = []LicenseCost{{}}, []WaitingCost{{}}
 	c.Partners, c.Plugins, c.Associations = []Partner{{}}, []Plugin{{}}, []association.Rule{{}}
-	c.API.Clients, c.API.OIDC = []APIClient{{}}, &OIDC{Users: []OIDCUser{{}}}
-	c.API.OIDC.SetDefaults()
+	c.API.Clients, c.API.OIDC = []APIClient{{}}, []OIDC{{Users: []OIDCUser{{}}}}
+	c.API.OIDC[0].SetDefaults()
 	c.Plugins[0].SetDefaults()
-	return c.tables(s)[0]
+	return c.tables(s)[0].fields
 }
 
-// tables returns the structs of a section: one, or one for each element of an
-// array, or none for a
-// table that is not there and may be absent.
-func (c *Config) tables(s section) []reflect.Value {
-	v := reflect.ValueOf(c).Elem()
+// setTable is a table of a section.
+type setTable struct {
+	key     string // as places have it: "api.oidc[0].user[1]"
+	label   string // as people know it: "api.oidc[hpc].user[2]"
+	element string // name or number of the array's element; empty: the section is no array
+	fields  reflect.Value
+}
+
+// tables returns those of a section: one, or one for each element of an
+// array, or none for a table that is not there and may be absent.
+func (c *Config) tables(s section) []setTable {
+	tables := []setTable{{fields: reflect.ValueOf(c).Elem()}}
 	for name := range strings.SplitSeq(s.name, ".") {
-		if v.Kind() == reflect.Pointer {
-			if v.IsNil() {
-				return nil
-			}
-			v = v.Elem()
+		var inner []setTable
+		for _, t := range tables {
+			t.key, t.label, t.element = settings.Join(t.key, name), settings.Join(t.label, name), ""
+			t.fields, _ = settings.Field(t.fields, name)
+			inner = append(inner, t.elements()...)
 		}
-		v, _ = settings.Field(v, name)
+		tables = inner
 	}
+	return tables
+}
+
+// elements are the tables of which this one is an array, or itself, or none if it is not there.
+func (t setTable) elements() (all []setTable) {
 	switch {
-	case v.Kind() == reflect.Slice:
-		elements := make([]reflect.Value, v.Len())
-		for i := range elements {
-			elements[i] = v.Index(i)
-		}
-		return elements
-	case v.Kind() != reflect.Pointer:
-		return []reflect.Value{v}
-	case v.IsNil():
+	case t.fields.Kind() == reflect.Pointer && t.fields.IsNil():
 		return nil
+	case t.fields.Kind() == reflect.Pointer:
+		t.fields = t.fields.Elem()
+	case t.fields.Kind() == reflect.Slice:
+		for i := range t.fields.Len() {
+			fields := t.fields.Index(i)
+			element := strconv.Itoa(i + 1)
+			if named, has := settings.Field(fields, "name"); has {
+				element = named.String()
+			}
+			all = append(all, setTable{fmt.Sprintf("%s[%d]", t.key, i), fmt.Sprintf("%s[%s]", t.label, element), element, fields})
+		}
+		return all
 	}
-	return []reflect.Value{v.Elem()}
+	return []setTable{t}
+}
+
+// within reports whether the tables of a section are within the elements of another, which is an array.
+func (s section) within(other section) bool {
+	return other.array && strings.HasPrefix(s.name, other.name+".")
 }
 
 // proseWidth is where lines of prose end.

@@ -17,18 +17,28 @@ import (
 func (c *Config) Show(w io.Writer, effective bool) error {
 	out := bufio.NewWriter(w)
 	separator := ""
-	for _, s := range reference() {
-		for i, table := range c.tables(s) {
-			key := s.name
-			if s.array {
-				key = fmt.Sprintf("%s[%d]", s.name, i)
+	show := func(s section, table setTable) {
+		lines := c.showKeys(s, table.fields, table.key, effective)
+		if _, set := c.places[table.key]; len(lines) == 0 && !set {
+			return
+		}
+		_, _ = fmt.Fprintf(out, "%s%s\n%s", separator, s.header(), strings.Join(lines, ""))
+		separator = "\n"
+	}
+	sections := reference()
+	for _, s := range sections {
+		if slices.ContainsFunc(sections, s.within) {
+			continue // follows each table that it is within
+		}
+		for _, table := range c.tables(s) {
+			show(s, table)
+			for _, inner := range sections {
+				for _, one := range c.tables(inner) {
+					if inner.within(s) && strings.HasPrefix(one.key, table.key+".") {
+						show(inner, one)
+					}
+				}
 			}
-			lines := c.showKeys(s, table, key, effective)
-			if _, set := c.places[key]; len(lines) == 0 && !set {
-				continue
-			}
-			_, _ = fmt.Fprintf(out, "%s%s\n%s", separator, s.header(), strings.Join(lines, ""))
-			separator = "\n"
 		}
 	}
 	if err := out.Flush(); err != nil {

@@ -73,11 +73,15 @@ func (d *Daemon) apiNetwork() (*api.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.issuer, err = d.oidc(); err != nil {
-		return nil, err
+	for i := range d.cfg.API.OIDC {
+		issuer, err := d.oidc(&d.cfg.API.OIDC[i])
+		if err != nil {
+			return nil, err
+		}
+		d.issuers = append(d.issuers, issuer)
 	}
 	return &api.Network{
-		OIDC:   d.issuer,
+		OIDC:   d.issuers,
 		Guests: d.runsGuests, Clients: clients, Pages: pages, Public: d.cfg.API.Dashboard == config.Public,
 		Listen: d.cfg.API.Listen, TLS: encryption, Tokens: book, Rate: d.cfg.API.MaxRequestRate, ReadFile: d.deliverer.ReadFile, Files: d.apiFiles(),
 		Ready: func(address net.Addr) {
@@ -86,14 +90,10 @@ func (d *Daemon) apiNetwork() (*api.Network, error) {
 	}, nil
 }
 
-// oidc verifies tokens of the issuer; nil: the site takes those of none.
-func (d *Daemon) oidc() (*openid.Verifier, error) {
-	o := d.cfg.API.OIDC
-	if o == nil {
-		return nil, nil //nolint:nilnil // as the API has it
-	}
+// oidc verifies tokens of an issuer.
+func (d *Daemon) oidc(o *config.OIDC) (*openid.Verifier, error) {
 	cfg := openid.Config{
-		Issuer: o.Issuer, Audience: o.Audience, Claims: openid.Claims{User: o.UserClaim, Groups: o.GroupsClaim, Scopes: o.ScopesClaim}, Rules: o.Rules(),
+		Name: o.Name, Issuer: o.Issuer, Audience: o.Audience, Claims: openid.Claims{User: o.UserClaim, Groups: o.GroupsClaim, Scopes: o.ScopesClaim}, Rules: o.Rules(),
 		Failed: func(err error) {
 			d.log.Warn("oidc_keys_failed", "issuer", o.Issuer, "error", err, "advice", "check that this machine reaches the issuer; its tokens are refused once the keys that were fetched before are a day old")
 		},
@@ -101,7 +101,7 @@ func (d *Daemon) oidc() (*openid.Verifier, error) {
 	if o.CAFile != "" {
 		trust, err := clientcert.ReadAuthorities(string(o.CAFile))
 		if err != nil {
-			return nil, fmt.Errorf("oidc.ca_file: %w", err)
+			return nil, fmt.Errorf("oidc.ca_file of %s: %w", o.Name, err)
 		}
 		cfg.Trust = trust
 	}

@@ -82,8 +82,8 @@ type Daemon struct {
 	deliverer *results.Deliverer
 	events    *eventstream.Stream
 
-	certificate *servercert.Files // of the API over TCP; nil: there is none
-	issuer      *openid.Verifier  // of tokens that the API over TCP takes; nil: none
+	certificate *servercert.Files  // of the API over TCP; nil: there is none
+	issuers     []*openid.Verifier // of tokens that the API over TCP takes, as the configuration has them
 	node        *node.Node
 	links       *bus.Bus
 	gossip      *gossip.Gossip // nil: the site does not gossip

@@ -175,8 +175,10 @@ func (d *Daemon) apply(ctx context.Context, next *config.Config, changed []api.C
 	if err = d.changePartners(ctx, next, key, in("partner[", "association[")); err != nil {
 		return fmt.Errorf("change the partners: %w", err)
 	}
-	if d.issuer != nil && in("api.oidc.user[") {
-		d.issuer.SetRules(next.API.OIDC.Rules())
+	if in("api.oidc[") {
+		for i, issuer := range d.issuers {
+			issuer.SetRules(next.API.OIDC[i].Rules())
+		}
 	}
 	if in("log.") {
 		d.level.Set(levelOf(next.Log))

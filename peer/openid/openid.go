@@ -3,6 +3,7 @@ package openid
 import (
 	"context"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,8 +18,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 )
 
-// Config is what a [Verifier] needs. Issuer and Audience are required.
+// Config is what a [Verifier] needs. Name, Issuer and Audience are required.
 type Config struct {
+	Name     string // of the issuer, as the site has it
 	Issuer   string // URL, as tokens have it
 	Audience string // that tokens must be for
 	Trust    *x509.CertPool
@@ -49,10 +51,12 @@ type Token struct {
 	claims claims
 }
 
+// MaxToken is how long a token may be, in bytes.
+const MaxToken = 16 << 10
+
 const (
-	skew     = time.Minute // by which clocks may differ
-	maxToken = 16 << 10    // bytes
-	maxLife  = 7 * 24 * time.Hour
+	skew    = time.Minute // by which clocks may differ
+	maxLife = 7 * 24 * time.Hour
 )
 
 // algorithms are those of tokens: each with a key of which only the issuer has the secret half.
@@ -101,6 +105,18 @@ type kind struct {
 	claims   func(claims) error
 }
 
+// Name is the name of the issuer, as the site has it.
+func (v *Verifier) Name() string { return v.cfg.Name }
+
+// IssuedBy reports whether a token says that it is of the issuer. It may say anything.
+func (v *Verifier) IssuedBy(token string) bool {
+	_, after, _ := strings.Cut(token, ".")
+	payload, _, _ := strings.Cut(after, ".")
+	text, err := base64.RawURLEncoding.DecodeString(payload)
+	var said claims
+	return err == nil && json.Unmarshal(text, &said) == nil && said.text("iss") == v.cfg.Issuer
+}
+
 // Find verifies an access token, and says for whom it stands. The error is a [*RefusedError], an [*UnavailableError], or that of ctx.
 func (v *Verifier) Find(ctx context.Context, text string) (Token, error) {
 	return v.find(ctx, text, kind{v.cfg.Audience, accessHeader, claims.access})
@@ -108,8 +124,8 @@ func (v *Verifier) Find(ctx context.Context, text string) (Token, error) {
 
 // find verifies a token of a kind. The errors are those of [Verifier.Find].
 func (v *Verifier) find(ctx context.Context, text string, wanted kind) (Token, error) {
-	if len(text) > maxToken {
-		return Token{}, refuse("the token has %d bytes; at most %d are read", len(text), maxToken)
+	if len(text) > MaxToken {
+		return Token{}, refuse("the token has %d bytes; at most %d are read", len(text), MaxToken)
 	}
 	payload, err := v.signed(ctx, text, wanted)
 	if err != nil {
