@@ -63,6 +63,11 @@ func TestConfigCheckFindsWhatAStartWould(t *testing.T) {
 		"key that others can read": {fmt.Sprintf("key = %q\n", open), "can be used by others (mode 0644); run: chmod 600 " + open},
 		"keyring without a key":    {fmt.Sprintf("key = %q\n[gossip]\nbind = \"127.0.0.1:7\"\nkeyring = %q\n", key, key), "switchyard: [gossip] keyring: "},
 		"no token":                 {fmt.Sprintf("key = %q\n[nats]\nurl = \"nats://127.0.0.1:7\"\ntoken = %q\n", key, ring+".none"), "[nats] token file " + ring + ".none is not used"},
+		"secret that others can read": {
+			fmt.Sprintf("key = %q\n[api]\nlisten = \"127.0.0.1:7\"\n[[api.oidc]]\nname = \"hpc\"\nissuer = \"https://login.example.org\"\naudience = \"switchyard\"\nsign_in_client = \"pages\"\nsign_in_secret_file = %q\n"+
+				"[[api.oidc.user]]\ngroup = \"hpc\"\nscopes = [\"read\"]\n", key, open),
+			"switchyard: [[api.oidc]] hpc sign_in_secret_file: " + open + " can be used by others",
+		},
 		"local user": {
 			fmt.Sprintf("key = %q\n[accounts.local]\nann = \"no-such-account\"\n", key),
 			`[accounts] local: user "ann" is mapped to account "no-such-account": this machine has no such account; make the account, or name another one`,

@@ -77,6 +77,7 @@ type port struct {
 	foreign   *http.CrossOriginProtection // from pages of other sites
 	visits    *connlimit.Paces            // pages, of addresses
 	signIns   *connlimit.Paces
+	attempts  *attempts
 	pages     *rate.Limiter // for visitors who have not signed in
 
 	mu    sync.Mutex
@@ -109,6 +110,7 @@ func (s *server) openPort(ctx context.Context) (door, error) {
 		foreign:   http.NewCrossOriginProtection(),
 		visits:    connlimit.NewPaces(visitPause, visitsAtOnce, maxFailing),
 		signIns:   connlimit.NewPaces(time.Second, signInsAtOnce, maxFailing),
+		attempts:  accesstokens.NewSessions[*attempt](maxAttempts, maxAddressAttempts),
 		pages:     rate.NewLimiter(publicPages, publicAtOnce),
 		users:     map[string]*remoteUser{},
 	}
@@ -218,8 +220,9 @@ type turnedAway struct {
 	status int
 	header [2]string
 	why    view.Refusal
-	quiet  bool // not worth a line of the log, of which there could be any number
-	hangUp bool // whether the connection ends with the answer
+	cause  error // for the log alone; may be nil
+	quiet  bool  // not worth a line of the log, of which there could be any number
+	hangUp bool  // whether the connection ends with the answer
 }
 
 func (t *turnedAway) send(p *port, w http.ResponseWriter, r *http.Request) {
@@ -246,7 +249,11 @@ func (t *turnedAway) report(p *port, r *http.Request) {
 		})
 	}
 	p.count(audit.Network, string(t.why.Code))
-	p.Log.Log(r.Context(), level, "api_request_refused", "from", r.RemoteAddr, "status", t.status, "reason", t.why.Reason)
+	args := []any{"from", r.RemoteAddr, "status", t.status, "reason", t.why.Reason}
+	if t.cause != nil {
+		args = append(args, "error", t.cause)
+	}
+	p.Log.Log(r.Context(), level, "api_request_refused", args...)
 }
 
 // unidentified turns away a caller who has not shown who he is.

@@ -71,9 +71,13 @@ func (p *port) notIssued(r *http.Request, err error, now time.Time) *turnedAway 
 	refused, isRefusal := errors.AsType[*openid.RefusedError](err)
 	switch {
 	case !isRefusal:
-		return &turnedAway{
+		turned := &turnedAway{
 			status: http.StatusServiceUnavailable, header: [2]string{"Retry-After", "10"}, why: view.Refusal{Code: view.Unavailable, Reason: err.Error()},
 		}
+		if failed, ok := errors.AsType[*openid.UnavailableError](err); ok {
+			turned.cause = failed.Why
+		}
+		return turned
 	case !p.failures.Allows(addressOf(r), now):
 		return tooFast("too many tokens from this address that are not good; try again later")
 	}

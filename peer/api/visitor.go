@@ -17,7 +17,7 @@ type Pages interface {
 	// Watch keeps what the pages need of the past until ctx ends. The client sees all jobs; what it says is for the pages only.
 	Watch(ctx context.Context, peer *Client)
 	// Show answers a request of a visitor. What it answers to paths below /assets/ is the same for all, and asks the peer nothing.
-	// A visitor signs in at /sign-in and out at /sign-out.
+	// A visitor signs in at /sign-in or below it, and out at /sign-out.
 	Show(w http.ResponseWriter, r *http.Request, visitor *Visitor)
 }
 
@@ -84,7 +84,7 @@ func (p *port) visitorOf(w http.ResponseWriter, r *http.Request) (*Visitor, *tur
 	if strings.HasPrefix(r.URL.Path, "/assets/") {
 		return visitor, nil
 	}
-	if refused := p.resume(visitor, w, now); refused != nil || visitor.Peer != nil {
+	if refused := p.resume(visitor, w, now); refused != nil || visitor.Peer != nil && !asksIssuer(r) {
 		return visitor, refused
 	}
 	if isSignOut(r) {
@@ -95,7 +95,7 @@ func (p *port) visitorOf(w http.ResponseWriter, r *http.Request) (*Visitor, *tur
 		refused.hangUp = true
 		return nil, refused
 	}
-	if p.Network.Public {
+	if p.Network.Public && visitor.Peer == nil {
 		scopes := accesstokens.Scopes{accesstokens.Read}
 		visitor.Peer = p.inside(caller{public: true, uid: -1, pass: &pass{scopes: scopes}, from: r.RemoteAddr})
 	}
@@ -138,10 +138,13 @@ func isSignOut(r *http.Request) bool {
 	return r.Method == http.MethodPost && r.URL.Path == "/sign-out"
 }
 
+// asksIssuer reports whether a request is for a page that signs in at an issuer. These have their pace for those, too, who have signed in.
+func asksIssuer(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/sign-in/") }
+
 // admits reports whether a request of somebody who has not signed in is one of those that are answered. Pages, of which there may
 // be many wanted, do not keep others from signing in.
 func (p *port) admits(r *http.Request, now time.Time) bool {
-	if r.URL.Path == "/sign-in" {
+	if r.URL.Path == "/sign-in" || asksIssuer(r) {
 		return p.signIns.Allows(addressOf(r), now)
 	}
 	return p.visits.Allows(addressOf(r), now) && (!p.Network.Public || p.pages.AllowN(now, 1))

@@ -60,6 +60,20 @@ func (*shown) Show(w http.ResponseWriter, r *http.Request, visitor *api.Visitor)
 		}
 	case "POST /sign-out":
 		visitor.SignOut(w)
+	case "GET /sign-in/hpc", "GET /sign-in/none":
+		address, err := visitor.BeginSignIn(w, strings.TrimPrefix(r.URL.Path, "/sign-in/"), r.FormValue("next"))
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		http.Redirect(w, r, address, http.StatusSeeOther)
+	case "GET /sign-in/hpc/callback", "GET /sign-in/eosc/callback":
+		next, err := visitor.FinishSignIn(w, strings.Split(r.URL.Path, "/")[2])
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusUnauthorized)
+			return
+		}
+		_, _ = fmt.Fprintf(w, "next=%s", next)
 	default:
 		_, _ = fmt.Fprintf(w, "user=%s peer=%t expired=%t", visitor.User, visitor.Peer != nil, visitor.Expired)
 	}
@@ -76,6 +90,7 @@ type page struct {
 	ends    bool // the connection ends with it
 	cookies []*http.Cookie
 	from    *url.URL
+	to      string // where a redirect leads
 }
 
 // visit asks for a page, and returns the answer and its text.
@@ -95,7 +110,7 @@ func (s *site) visit(t *testing.T, browser *http.Client, method, path string, fo
 	if err != nil {
 		t.Fatal(err)
 	}
-	return page{response.StatusCode, response.Close, response.Cookies(), response.Request.URL}, string(text)
+	return page{response.StatusCode, response.Close, response.Cookies(), response.Request.URL, response.Header.Get("Location")}, string(text)
 }
 
 // signIn has a browser sign in.

@@ -348,7 +348,7 @@ func (r *checker) checkAPI(a *API) {
 		}
 	}
 	r.checkAPIClients(a)
-	r.checkOIDC(a.OIDC)
+	r.checkOIDC(a)
 	if most := 10_000; a.MaxRequestRate < 1 || a.MaxRequestRate > most {
 		r.Problem("api.max_request_rate", "is %d; use 1 to %d", a.MaxRequestRate, most)
 	}

@@ -3,16 +3,19 @@ package config
 import (
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
+	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // checkOIDC checks the tables [[api.oidc]] and [[api.oidc.user]].
-func (r *checker) checkOIDC(all []OIDC) {
+func (r *checker) checkOIDC(a *API) {
 	names, issuers := map[string]bool{}, map[string]bool{}
-	for i := range all {
-		o, key := &all[i], fmt.Sprintf("api.oidc[%d]", i)
+	for i := range a.OIDC {
+		o, key := &a.OIDC[i], fmt.Sprintf("api.oidc[%d]", i)
 		switch {
 		case !isIssuerName(o.Name):
 			r.Problem(key+".name", "invalid %q; use 1 to %d lower-case letters, digits and hyphens", o.Name, maxIssuerName)
@@ -27,6 +30,42 @@ func (r *checker) checkOIDC(all []OIDC) {
 		}
 		names[o.Name], issuers[o.Issuer] = true, true
 		r.checkOIDCTable(key, o)
+		r.checkSignIn(key, o, a.Dashboard)
+	}
+}
+
+// checkSignIn checks how people sign in to the pages at an issuer.
+func (r *checker) checkSignIn(key string, o *OIDC, dashboard string) {
+	var usual OIDC
+	usual.SetDefaults()
+	if o.SignInClient == "" {
+		for _, one := range []struct {
+			key string
+			set bool
+		}{
+			{"sign_in_secret_file", o.SignInSecretFile != ""},
+			{"sign_in_scopes", !slices.Equal(o.SignInScopes, usual.SignInScopes)},
+			{"sign_in_session", o.SignInSession != usual.SignInSession},
+		} {
+			if one.set {
+				r.Problem(key+"."+one.key, "has no effect without sign_in_client; set that, or remove it")
+			}
+		}
+		return
+	}
+	if dashboard == Off {
+		r.Problem(key+".sign_in_client", "has no effect without pages; set [api] dashboard to %q or %q, or remove it", ByToken, Public)
+	}
+	if o.SignInClient == o.Audience {
+		r.Problem(key+".sign_in_client", "is the audience of access tokens, too: ID tokens could pass for these; have the issuer use another audience")
+	}
+	for i, scope := range o.SignInScopes {
+		if scope == "" || strings.ContainsFunc(scope, func(c rune) bool { return c <= ' ' || c > '~' || c == '"' || c == '\\' }) {
+			r.Problem(fmt.Sprintf("%s.sign_in_scopes[%d]", key, i), "invalid %q; use the name of a scope", scope)
+		}
+	}
+	if o.SignInSession < protocol.Minute || o.SignInSession > accesstokens.SessionLife {
+		r.Problem(key+".sign_in_session", "is %s; use 1m to %s", settings.FormatDuration(o.SignInSession), settings.FormatDuration(accesstokens.SessionLife))
 	}
 }
 

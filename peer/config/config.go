@@ -395,11 +395,17 @@ type OIDC struct {
 	GroupsClaim string        `toml:"groups_claim"`
 	ScopesClaim string        `toml:"scopes_claim"`
 	Users       []OIDCUser    `toml:"user"`
+
+	SignInClient     string            `toml:"sign_in_client"`      // empty: people do not sign in to the pages at the issuer
+	SignInSecretFile settings.Path     `toml:"sign_in_secret_file"` // empty: the client has no secret
+	SignInScopes     []string          `toml:"sign_in_scopes"`
+	SignInSession    protocol.Duration `toml:"sign_in_session"`
 }
 
 // SetDefaults sets what is not 0. It implements [settings.Defaulter].
 func (o *OIDC) SetDefaults() {
 	o.UserClaim, o.GroupsClaim, o.ScopesClaim = openid.DefaultUserClaim, openid.DefaultGroupsClaim, openid.DefaultScopesClaim
+	o.SignInScopes, o.SignInSession = []string{"profile", "email"}, 8*protocol.Hour
 }
 
 // OIDCUser is a table [[api.oidc.user]]: for which tokens it is, and what these may do.

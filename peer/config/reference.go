@@ -85,13 +85,17 @@ func reference() []section { //nolint:funlen // one line for each table
 			{name: "scopes", required: true, example: `["read"]`, about: "What the client may do, as with tokens: \"read\", \"submit\", and for administrators \"operate\"."},
 		}},
 		{name: "api.oidc", array: true, optional: true, about: "An issuer of OpenID Connect whose access tokens are taken by the API over TCP beside the site's own tokens; one table for each issuer. They must be JSON web tokens (RFC 9068) that are signed with a key pair; the keys are fetched by the issuer's discovery document. Nothing is asked about single tokens: one is good until it ends, also if the issuer takes it back.", keys: []entry{
-			{name: "name", required: true, example: `"hpc"`, about: "Name of the issuer, of lower-case letters, digits and hyphens: logs have the subject of its tokens as oidc:NAME:SUBJECT."},
+			{name: "name", required: true, example: `"hpc"`, about: "Name of the issuer, of lower-case letters, digits and hyphens. Logs have the subject of its tokens as oidc:NAME:SUBJECT, and the page to sign in shows it."},
 			{name: "issuer", required: true, example: `"https://login.example.org/realms/hpc"`, about: "URL of the issuer, as its tokens have it in the claim iss; its discovery document is below it."},
 			{name: "audience", required: true, example: `"switchyard"`, about: "What tokens for this site have in the claim aud. Others, such as those for another service of the same issuer, are refused."},
 			{name: "ca_file", example: `"/etc/switchyard/issuer-ca.pem"`, about: "File with the certificates of the authorities, in PEM, that are trusted for the issuer. It is read at the start. If unset, those of the machine."},
 			{name: "user_claim", about: "Claim with the name of the user of this site, for tables [[api.oidc.user]] without user."},
 			{name: "groups_claim", about: "Claim with the groups of the user: a list, or a text, which is one group."},
 			{name: "scopes_claim", about: "Claim with the scopes of the token: a list, or names with spaces between."},
+			{name: "sign_in_client", example: `"switchyard-pages"`, about: "ID of this site as a client of the issuer, with which people sign in to the pages for browsers (authorization code flow with PKCE). Register https://HOST:PORT/sign-in/NAME/callback there, with the name of this table, for each host and port by which browsers reach the pages. If unset, there is no signing in at the issuer."},
+			{name: "sign_in_secret_file", example: `"/etc/switchyard/hpc.secret"`, about: "File with the secret of the client. Only its owner may read it; it is read for each sign-in. If unset, the client is public and has no secret."},
+			{name: "sign_in_scopes", about: "Scopes that the issuer is asked for, besides openid, so that ID tokens have the claims that tables [[api.oidc.user]] look at."},
+			{name: "sign_in_session", about: "How long a session lasts that began at the issuer, at most \"12h\". The end of the ID token, often a few minutes away, does not end it; other tables [[api.oidc.user]] do at once."},
 		}},
 		{name: oidcUserSection, array: true, optional: true, about: "For which user of the site a token of the issuer stands, whose table [[api.oidc]] is the last one above, and what it may do; one table for each case. The first table counts of which all of subject, email, group and scope that it has hold. A token that no table is for is refused.", keys: []entry{
 			{name: "subject", live: true, example: `"248289761001"`, about: "The claim sub of the token."},

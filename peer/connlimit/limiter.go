@@ -38,7 +38,7 @@ func New(most, mostOfOne int) *Limiter {
 // Add lets a connection wait, and closes another if there are too many.
 // It is nil, and the connection closed, after Close.
 func (l *Limiter) Add(conn net.Conn) *Conn {
-	one := &Conn{conn: conn, from: networkOf(conn.RemoteAddr())}
+	one := &Conn{conn: conn, from: NetworkOf(conn.RemoteAddr())}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -106,8 +106,8 @@ func (l *Limiter) forget(i int) {
 	}
 }
 
-// networkOf is what counts as one address: of IPv6, what one household gets.
-func networkOf(address net.Addr) netip.Prefix {
+// NetworkOf is what counts as one address: of IPv6, what one household gets.
+func NetworkOf(address net.Addr) netip.Prefix {
 	at, err := netip.ParseAddrPort(address.String())
 	if err != nil {
 		return netip.Prefix{} // all that are not TCP are one

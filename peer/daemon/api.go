@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/internal/fileguard"
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/clientcert"
@@ -105,8 +106,40 @@ func (d *Daemon) oidc(o *config.OIDC) (*openid.Verifier, error) {
 		}
 		cfg.Trust = trust
 	}
+	if o.SignInClient == "" {
+		return openid.New(cfg), nil
+	}
+	cfg.SignIn = openid.SignIn{Client: o.SignInClient, Scopes: o.SignInScopes, Session: o.SignInSession.Std()}
+	if o.SignInSecretFile != "" {
+		cfg.SignIn.Secret = func() (string, error) {
+			secret, err := readSignInSecret(o)
+			if err != nil {
+				err = fmt.Errorf("%s: %w", signInSecretOf(o), err)
+			}
+			return secret, err
+		}
+		if _, err := cfg.SignIn.Secret(); err != nil {
+			return nil, err
+		}
+	}
 	return openid.New(cfg), nil
 }
+
+// maxSignInSecret is more than any secret of a client has, in bytes.
+const maxSignInSecret = 4096
+
+// readSignInSecret reads the secret of the site as a client of an issuer, unless others can read or replace it.
+func readSignInSecret(o *config.OIDC) (string, error) {
+	text, err := fileguard.Secret(string(o.SignInSecretFile), maxSignInSecret)
+	secret := strings.TrimSpace(string(text))
+	if err == nil && secret == "" {
+		err = fmt.Errorf("%s is empty", o.SignInSecretFile)
+	}
+	return secret, err
+}
+
+// signInSecretOf names the key of that file.
+func signInSecretOf(o *config.OIDC) string { return "[[api.oidc]] " + o.Name + " sign_in_secret_file" }
 
 // apiFiles are how files move over TCP; nil: they do not.
 func (d *Daemon) apiFiles() *api.Files {

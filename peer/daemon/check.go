@@ -44,6 +44,12 @@ func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 		f.secret("[notify] token", err)
 	}
 	f.tracing(cfg.Tracing)
+	for i := range cfg.API.OIDC {
+		if o := &cfg.API.OIDC[i]; o.SignInSecretFile != "" {
+			_, err := readSignInSecret(o)
+			f.secret(signInSecretOf(o), err)
+		}
+	}
 	own, err := ownAccount(ctx)
 	f.add(err)
 	if errors.Is(key, fs.ErrPermission) { // this account is not the peer's

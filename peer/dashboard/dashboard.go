@@ -172,7 +172,8 @@ func (r *request) sites() (view.Sites, error) {
 // routes are the pages by their paths.
 func (d *Dashboard) routes() {
 	open := map[string]func(*request) error{
-		"GET /assets/": d.showAsset, "GET /sign-in": d.showSignIn, "POST /sign-in": d.signIn, "POST /sign-out": d.signOut, "/": d.unknown,
+		"GET /assets/": d.showAsset, "GET /sign-in": d.showSignIn, "POST /sign-in": d.signIn,
+		"GET /sign-in/{issuer}": d.beginSignIn, "GET /sign-in/{issuer}/callback": d.finishSignIn, "POST /sign-out": d.signOut, "/": d.unknown,
 	}
 	known := map[string]func(*request) error{
 		"GET /{$}": d.showGrid, "GET /changes": d.follow, "GET /jobs": d.showJobs, "GET /jobs/{job}": d.showJob, "GET /schedule": d.showSchedule, "GET /site": d.showSite,

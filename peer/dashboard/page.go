@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
@@ -33,6 +34,7 @@ type frame struct {
 	User    string // empty: the visitor has not signed in
 	Live    bool   // whether the page follows the peer
 	Reload  string // the page as it is asked for
+	Onward  string // the page to which this one leads at once; empty: none
 	Studies bool   // whether the navigation has those
 	Now     protocol.Instant
 	Body    any
@@ -54,7 +56,7 @@ func (f frame) Links() []link {
 func (d *Dashboard) show(r *request, status int, name string, page frame) error {
 	page.User, page.Studies = r.visitor.User, d.Studies != ""
 	page.Now = protocol.InstantOf(time.Now())
-	if r.Method == http.MethodGet {
+	if r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/sign-in/") { // those have secrets, and are good once
 		page.Reload = r.URL.RequestURI()
 	}
 	if r.visitor.Peer != nil && page.Version == "" {

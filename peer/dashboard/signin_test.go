@@ -1,0 +1,173 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"context"
+	"html"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/clientcert"
+	"github.com/switchyard-hpc/switchyard/peer/openid"
+	"github.com/switchyard-hpc/switchyard/peer/openid/openidtest"
+)
+
+// openAtIssuer serves pages to which people sign in at a provider, where its user is ann.
+func openAtIssuer(t *testing.T) (*pages, *openidtest.Provider) {
+	t.Helper()
+	provider := openidtest.Start(t)
+	trust, err := clientcert.ReadAuthorities(provider.CAFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer := openid.New(openid.Config{
+		Name: "hpc", Issuer: provider.Issuer, Audience: "switchyard", Trust: trust, Rules: []openid.Rule{{Subject: "id2", User: "ann", Scopes: accesstokens.All()}},
+		SignIn: openid.SignIn{Client: openidtest.PublicClient, Session: time.Hour},
+	})
+	t.Cleanup(issuer.Wait)
+	p := open(t, smallGrid(), func(c *api.Config) { c.Network.OIDC = []*openid.Verifier{issuer} })
+	p.browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	provider.ComesBackTo(p.at + "/sign-in/hpc/callback")
+	return p, provider
+}
+
+// signInLink is the link of a page to the issuer, as a path.
+func signInLink(t *testing.T, text string) string {
+	t.Helper()
+	_, after, found := strings.Cut(text, `<li><a href="/sign-in/hpc`)
+	rest, _, closed := strings.Cut(after, `">Sign in with hpc</a>`)
+	if !found || !closed {
+		t.Fatalf("no link to the issuer:\n%s", text)
+	}
+	return "/sign-in/hpc" + html.UnescapeString(rest)
+}
+
+// The page to sign in has a link to the issuer, which leads back to the page that the visitor wanted; no page has the code or the state, and
+// no policy of a page names the issuer.
+func TestSignInAtIssuer(t *testing.T) {
+	t.Parallel()
+	p, provider := openAtIssuer(t)
+	_, _, text := p.get(t, "/jobs?user=ann")
+	code, header, _ := p.get(t, signInLink(t, text))
+	if code != http.StatusSeeOther || header.Get("Referrer-Policy") == "" {
+		t.Fatal(code)
+	}
+	back := strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at)
+	code, header, text = p.get(t, back)
+	if code != http.StatusOK || !strings.Contains(text, `<meta http-equiv="refresh" content="0; url=/jobs?user=ann">`) || !strings.Contains(text, `<a href="/jobs?user=ann">`) {
+		t.Errorf("%d\n%s", code, text)
+	}
+	if policy := header.Get("Content-Security-Policy"); header.Get("Referrer-Policy") != "no-referrer" || !strings.Contains(policy, "form-action 'self';") || strings.Contains(policy, provider.Issuer) {
+		t.Errorf("%v", header)
+	}
+	checkPage(t, p, "/sign-in")
+	came, err := url.Parse(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, _, again := p.get(t, back)
+	if code != http.StatusUnauthorized || !strings.Contains(again, "You are not signed in: this sign-in has ended") {
+		t.Errorf("again: %d\n%s", code, again)
+	}
+	for _, secret := range []string{came.Query().Get("code"), came.Query().Get("state")} {
+		if secret == "" || strings.Contains(text, secret) || strings.Contains(again, secret) {
+			t.Errorf("a page has %q", secret)
+		}
+	}
+	if code, _, text = p.get(t, "/jobs"); code != http.StatusOK || !strings.Contains(text, "<span>ann</span>") {
+		t.Errorf("%d\n%s", code, text)
+	}
+	if code, _ = p.post(t, "/sign-out", url.Values{}); code != http.StatusSeeOther {
+		t.Error(code)
+	}
+	if code, _, _ = p.get(t, "/jobs"); code != http.StatusUnauthorized {
+		t.Errorf("after signing out: %d", code)
+	}
+}
+
+// Wherever a link to sign in wants to lead, it leads to a page of this server.
+func TestSignInsLeadToThisServer(t *testing.T) {
+	t.Parallel()
+	for some := range slices.Chunk([]string{
+		"https://evil.example.org/", "//evil.example.org", `/\evil.example.org`, `\\evil.example.org`, "/\t/evil.example.org", "/\n/evil.example.org", "javascript:alert(1)", "evil.example.org", "",
+		"/\x00/x", "https:/evil.example.org", "?next=//evil.example.org",
+	}, 6) { // more at once are too fast
+		p, provider := openAtIssuer(t)
+		for _, next := range some {
+			_, header, _ := p.get(t, "/sign-in/hpc?"+url.Values{"next": {next}}.Encode())
+			_, _, text := p.get(t, strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at))
+			if !strings.Contains(text, `content="0; url=/">`) || strings.Contains(text, "evil") {
+				t.Errorf("%q:\n%s", next, text)
+			}
+		}
+	}
+}
+
+// What goes wrong is on the page to sign in, which works on: what the issuer says, that it is down, and that there is none of the name.
+func TestSignInsThatFail(t *testing.T) {
+	t.Parallel()
+	p, provider := openAtIssuer(t)
+	_, header, _ := p.get(t, "/sign-in/hpc")
+	back, err := url.Parse(strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied := url.Values{"state": {back.Query().Get("state")}, "error": {"access_denied"}, "error_description": {"<b>Not</b> today"}}
+	code, _, text := p.get(t, back.Path+"?"+denied.Encode())
+	if code != http.StatusUnauthorized || !strings.Contains(text, provider.Issuer+" answers access_denied: &lt;b&gt;Not&lt;/b&gt; today") {
+		t.Errorf("%d\n%s", code, text)
+	}
+	signInLink(t, text)
+	if code, _, text = p.get(t, "/sign-in/other"); code != http.StatusNotFound || !strings.Contains(text, "no issuer") {
+		t.Errorf("%d\n%s", code, text)
+	}
+	_, header, _ = p.get(t, "/sign-in/hpc")
+	again := strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at)
+	provider.SetDown(true)
+	code, _, text = p.get(t, again)
+	if code != http.StatusServiceUnavailable || !strings.Contains(text, "the site cannot ask "+provider.Issuer+" now") {
+		t.Errorf("%d\n%s", code, text)
+	}
+	secret, _ := p.token(t, accesstokens.Read)
+	if code, _ = p.post(t, "/sign-in", url.Values{"token": {secret}}); code != http.StatusSeeOther {
+		t.Errorf("with a token of the site: %d", code)
+	}
+}
+
+// A browser that comes from the issuer, which is another site, has its session at once.
+func TestSignInWithBrowser(t *testing.T) { //nolint:paralleltest // a browser needs the whole machine
+	if testing.Short() {
+		t.Skip("it starts chromium")
+	}
+	browser, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Skip("there is no chromium on this machine; install it to sign in with it")
+	}
+	p, provider := openAtIssuer(t)
+	at := strings.Replace(p.at, "127.0.0.1", "localhost", 1) // another site than that of the issuer
+	provider.ComesBackTo(at + "/sign-in/hpc/callback")
+	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // it holds up other tests of the machine if it hangs
+	defer stop()
+	command := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
+		"--ignore-certificate-errors", "--enable-logging=stderr", "--user-data-dir="+t.TempDir(), "--virtual-time-budget=20000", "--dump-dom", at+"/sign-in/hpc?next=%2Fsite") // which is no page that follows the peer: virtual time would stand still
+	var page, said bytes.Buffer
+	command.Stdout, command.Stderr = &page, &said
+	if err = command.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, said.String())
+	}
+	if text := page.String(); !strings.Contains(text, "<span>ann</span>") || !strings.Contains(text, "<h1>This site</h1>") {
+		t.Errorf("the browser ends at\n%s\n%s", text, said.String())
+	}
+	for line := range strings.Lines(said.String()) {
+		if strings.Contains(line, "CONSOLE") {
+			t.Error(line)
+		}
+	}
+}
