@@ -104,10 +104,14 @@ func TestTokensOfSeveralIssuers(t *testing.T) {
 			t.Errorf("%+v", e)
 		}
 	}
-	other := openidtest.Start(t)
-	client := a.as(t, other.Token(t, openidtest.Claims{Subject: "s-1", Audience: []string{"switchyard"}}))
-	if _, err := client.Info(t.Context()); codeOf(err) != view.Denied {
-		t.Errorf("of another issuer: %v", err)
+	other := openidtest.Start(t).Token(t, openidtest.Claims{Subject: "s-1", Audience: []string{"switchyard"}})
+	providers[0].SetDown(true) // is not asked
+	for name, c := range map[string]struct{ token, words string }{
+		"of another issuer": {other, "of no issuer of the site"}, "no JSON": {"eyJ.eyJ.x", "cannot be read"},
+	} {
+		if _, err := a.as(t, c.token).Info(t.Context()); codeOf(err) != view.Denied || !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

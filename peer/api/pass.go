@@ -53,12 +53,11 @@ func (p *port) passOf(r *http.Request, now time.Time) (*pass, *turnedAway) {
 
 // issued is a token of an issuer as a pass.
 func (p *port) issued(r *http.Request, secret string, now time.Time) (*pass, *turnedAway) {
-	by := p.Network.OIDC[0]
-	for _, one := range p.Network.OIDC {
-		if len(secret) <= openid.MaxToken && one.IssuedBy(secret) {
-			by = one
-		}
+	at := slices.IndexFunc(p.Network.OIDC, func(one *openid.Verifier) bool { return one.IssuedBy(secret) })
+	if at < 0 {
+		return nil, p.notIssued(r, &openid.RefusedError{Reason: "the token's claim iss is of no issuer of the site, or cannot be read; the site takes tokens of those for which it has a table [[api.oidc]]"}, now)
 	}
+	by := p.Network.OIDC[at]
 	token, err := by.Find(r.Context(), secret)
 	if err != nil {
 		return nil, p.notIssued(r, err, now)

@@ -51,12 +51,10 @@ type Token struct {
 	claims claims
 }
 
-// MaxToken is how long a token may be, in bytes.
-const MaxToken = 16 << 10
-
 const (
-	skew    = time.Minute // by which clocks may differ
-	maxLife = 7 * 24 * time.Hour
+	maxToken = 16 << 10    // bytes
+	skew     = time.Minute // by which clocks may differ
+	maxLife  = 7 * 24 * time.Hour
 )
 
 // algorithms are those of tokens: each with a key of which only the issuer has the secret half.
@@ -108,8 +106,12 @@ type kind struct {
 // Name is the name of the issuer, as the site has it.
 func (v *Verifier) Name() string { return v.cfg.Name }
 
-// IssuedBy reports whether a token says that it is of the issuer. It may say anything.
+// IssuedBy reports whether a token says that it is of the issuer. It may say anything. One that is too long is not read: it could be any issuer's,
+// and [Verifier.Find] refuses it.
 func (v *Verifier) IssuedBy(token string) bool {
+	if len(token) > maxToken {
+		return true
+	}
 	_, after, _ := strings.Cut(token, ".")
 	payload, _, _ := strings.Cut(after, ".")
 	text, err := base64.RawURLEncoding.DecodeString(payload)
@@ -124,8 +126,8 @@ func (v *Verifier) Find(ctx context.Context, text string) (Token, error) {
 
 // find verifies a token of a kind. The errors are those of [Verifier.Find].
 func (v *Verifier) find(ctx context.Context, text string, wanted kind) (Token, error) {
-	if len(text) > MaxToken {
-		return Token{}, refuse("the token has %d bytes; at most %d are read", len(text), MaxToken)
+	if len(text) > maxToken {
+		return Token{}, refuse("the token has %d bytes; at most %d are read", len(text), maxToken)
 	}
 	payload, err := v.signed(ctx, text, wanted)
 	if err != nil {
