@@ -20,7 +20,9 @@ import (
 const (
 	attemptLife        = 10 * protocol.Minute
 	maxAttempts        = 1000
-	maxAddressAttempts = 50 // of one address
+	maxAddressAttempts = 50   // of one address
+	maxNext            = 2048 // bytes of the page that is wanted
+	maxHost            = 300  // bytes: a name of 253 and a port
 )
 
 // attempts are sign-ins that have begun, by the state with which the issuer sends the browser back.
@@ -32,6 +34,7 @@ type attempt struct {
 	sent    *openid.Attempt
 	browser [sha256.Size]byte // of the secret in its cookie
 	next    string            // the page that the visitor wants to see
+	session string            // the one that it replaces; empty: none
 }
 
 // signInCookie is the cookie by which a browser is known that has begun to sign in at an issuer. It comes with the page that the issuer
@@ -74,7 +77,7 @@ func (v *Visitor) issuer(name string) *openid.Verifier {
 	return nil
 }
 
-// BeginSignIn begins to sign the visitor in at an issuer, who is to see a page afterwards. It returns the address to which the browser is to
+// BeginSignIn begins to sign the visitor in at an issuer, who is to see a page afterwards: the first one if the path is too long to remember. It returns the address to which the browser is to
 // go; the issuer sends it back to /sign-in/NAME/callback, which calls [Visitor.FinishSignIn]. The error is a refusal.
 func (v *Visitor) BeginSignIn(w http.ResponseWriter, name, next string) (address string, err error) {
 	by := v.issuer(name)
@@ -83,8 +86,11 @@ func (v *Visitor) BeginSignIn(w http.ResponseWriter, name, next string) (address
 		return "", refuse(view.NotFound, "this site has no issuer %.100q at which to sign in", name)
 	case from != "" && from != "same-origin" && from != "none":
 		return "", refuse(view.BadRequest, "another site led here; choose how to sign in")
-	case v.request.Host == "":
-		return "", refuse(view.BadRequest, "the request does not say which host it is for")
+	case v.request.Host == "" || len(v.request.Host) > maxHost:
+		return "", refuse(view.BadRequest, "the request does not say which host it is for, in at most %d bytes", maxHost)
+	}
+	if len(next) > maxNext {
+		next = "/"
 	}
 	now, secret := time.Now(), v.signInSecret()
 	if secret == "" {
@@ -93,7 +99,7 @@ func (v *Visitor) BeginSignIn(w http.ResponseWriter, name, next string) (address
 	back := url.URL{Scheme: "https", Host: v.request.Host, Path: "/sign-in/" + name + "/callback"}
 	address, err = by.Begin(v.request.Context(), back.String(), func(sent *openid.Attempt) string {
 		at := protocol.InstantOf(now)
-		return v.port.attempts.Begin(connlimit.NetworkOf(addressOf(v.request)).String(), &attempt{by, sent, sha256.Sum256([]byte(secret)), next}, at, at.Add(attemptLife))
+		return v.port.attempts.Begin(connlimit.NetworkOf(addressOf(v.request)).String(), &attempt{by, sent, sha256.Sum256([]byte(secret)), next, v.secret}, at, at.Add(attemptLife))
 	})
 	if err != nil {
 		refused := v.port.notIssued(v.request, err, now)
@@ -116,6 +122,7 @@ func (v *Visitor) FinishSignIn(w http.ResponseWriter, name string) (next string,
 		refused.report(v.port, v.request)
 		return "", refusal{refused.why}
 	}
+	v.port.sessions.End(begun.session) // browsers do not send its cookie with the page that the issuer leads to
 	v.setSignInCookie(w, "", -1)
 	return begun.next, nil
 }

@@ -151,6 +151,54 @@ func TestSignInsOfOthers(t *testing.T) {
 	}
 }
 
+// Who signs in again has one session: the one before ends, whose cookie does not come with the page that the issuer leads to. One that failed ends nothing.
+func TestSignInReplacesTheSession(t *testing.T) {
+	t.Parallel()
+	a := openAtIssuer(t, accesstokens.Read)
+	browser := a.browser(t)
+	before := a.comes(t, browser, a.leave(t, browser, "/"), http.StatusOK, "next=/")
+	old := before.cookies[0]
+	back := a.leave(t, browser, "/")
+	browser.Jar.SetCookies(before.from, []*http.Cookie{{Name: old.Name, Path: "/", MaxAge: -1}}) // as browsers do with cookies that are SameSite=Strict
+	a.comes(t, browser, back, http.StatusOK, "next=/")
+	other := a.browser(t)
+	other.Jar.SetCookies(before.from, []*http.Cookie{old})
+	if _, text := a.visit(t, other, http.MethodGet, "/", nil); text != "user= peer=false expired=true" {
+		t.Errorf("with the session of before: %s", text)
+	}
+	a.provider.ChangeIDTokens(func(claims map[string]any) { claims["nonce"] = "another" })
+	a.comes(t, browser, a.leave(t, browser, "/"), http.StatusUnauthorized, "nonce")
+	if _, text := a.visit(t, browser, http.MethodGet, "/", nil); text != "user=ann peer=true expired=false" {
+		t.Errorf("after a sign-in that failed: %s", text)
+	}
+}
+
+// What a sign-in remembers is bounded: a page with a longer path is forgotten, and a longer host refused.
+func TestWhatSignInsRememberIsBounded(t *testing.T) {
+	t.Parallel()
+	a := openAtIssuer(t, accesstokens.Read)
+	browser := a.browser(t)
+	for length, want := range map[int]string{2048: "next=/aaa", 2049: "next=/"} {
+		_, text := a.visit(t, browser, http.MethodGet, a.leave(t, browser, "/"+strings.Repeat("a", length-1)), nil)
+		if !strings.HasPrefix(text, want) || want == "next=/" && text != want {
+			t.Errorf("%d bytes: %.40s", length, text)
+		}
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.at+"/sign-in/hpc", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Host = strings.Repeat("a", 301)
+	answer, err := browser.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	if answer.StatusCode != http.StatusUnauthorized || len(answer.Cookies()) > 0 {
+		t.Errorf("a host of 301 bytes: %s", answer.Status)
+	}
+}
+
 // What the issuer says is held against the rules, and no session begins without them.
 func TestSignInsAtIssuerThatAreRefused(t *testing.T) {
 	t.Parallel()
