@@ -136,26 +136,21 @@ func (s *Server) certificate() ([]tls.Certificate, error) {
 
 func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error), trust *tls.Config) *Client {
 	return &Client{limit: MaxBody, http: http.Client{
-		Transport: &http.Transport{
-			DialContext:           dial,
-			TLSClientConfig:       trust,
-			ForceAttemptHTTP2:     trust != nil,
-			TLSHandshakeTimeout:   connectTime,
-			MaxIdleConnsPerHost:   256,
-			IdleConnTimeout:       time.Minute,
-			ResponseHeaderTimeout: answerTime,
-			DisableCompression:    true,
-		},
+		Transport: &patient{limit: answerTime, Transport: &http.Transport{
+			DialContext:         dial,
+			TLSClientConfig:     trust,
+			ForceAttemptHTTP2:   trust != nil,
+			TLSHandshakeTimeout: connectTime,
+			MaxIdleConnsPerHost: 256,
+			IdleConnTimeout:     time.Minute,
+			DisableCompression:  true,
+		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a peer has none
 	}}
 }
 
 // Remote reports whether the peer may be on another machine, where the paths of this one mean nothing.
 func (c *Client) Remote() bool { return c.remote }
-
-// answerTime is how long the client waits until an answer begins: longer than any honest peer takes, which waits [waitTime] for
-// a job's end, and answers all else sooner.
-const answerTime = 3 * waitTime
 
 // Close lets go of idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
@@ -416,7 +411,7 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		if wrapped.Timeout() {
+		if wrapped.Timeout() || errors.Is(err, ErrSilent) {
 			return fmt.Errorf("%w at %s: it accepts connections, and hangs or is stopped; %s", ErrSilent, c.at, c.advice)
 		}
 		err = wrapped.Err // the made-up address says nothing

@@ -27,6 +27,9 @@
 //	POST   /v1/tokens              a new one                        NewToken → CreatedToken, at the socket only
 //	DELETE /v1/tokens/{token}      revoke                           → view.Done, at the socket only
 //
+// A client that sends the header Switchyard-Progress gets an interim answer (102) every 15 seconds until
+// the answer begins, by which it knows that the peer is at work.
+//
 // All errors are a view.Refusal in JSON, with the HTTP status that fits
 // its code. All users of the machine may submit and look at the queue, of which
 // with [Config.Private] they see their own jobs. Only a job's user, root, the

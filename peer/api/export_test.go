@@ -12,10 +12,10 @@ func (c *Client) Transport() http.RoundTripper { return c.http.Transport }
 // Limit makes the client send no larger requests.
 func (c *Client) Limit(bytes int) { c.limit = bytes }
 
-// AnswerWithin makes the client wait so long until an answer begins.
+// AnswerWithin makes the client wait so long until it hears of an answer.
 func (c *Client) AnswerWithin(limit time.Duration) {
-	transport, _ := c.http.Transport.(*http.Transport)
-	transport.ResponseHeaderTimeout = limit
+	transport, _ := c.http.Transport.(*patient)
+	transport.limit = limit
 }
 
 // Socket is where the client's peer is.

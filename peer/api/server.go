@@ -313,6 +313,9 @@ func (s *server) answer(route route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, err := callerOf(r.Context())
 		if err == nil {
+			progress := newProgress(w, r, who)
+			defer progress.end()
+			w = progress
 			noted := s.note(route, w, r)
 			if noted != nil {
 				noted.done = func() { s.record(noted, r, who, nil) }
