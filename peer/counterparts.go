@@ -191,7 +191,7 @@ func (p *Peer) sendElements(to watcher, out protocol.ElementsOutcome) {
 func (p *Peer) lookUpElements(c lookUpFor, asked protocol.Indexes) {
 	a := p.rows.Arrays[c.job]
 	if a == nil {
-		p.call(event.ArchiveOp{Jobs: []protocol.JobID{c.job}}, endedArray{c, asked})
+		p.call(event.ArchiveOp{Jobs: []protocol.JobID{c.job}}, endedArray{archived{c, p.reopenings}, asked})
 		return
 	}
 	p.lookUpEnded(c, asked.And(a.Asked.Indexes).Without(openOf(a)).Without(a.Cancelled))
@@ -208,12 +208,12 @@ func (p *Peer) lookUpEnded(c lookUpFor, elements protocol.Indexes) {
 	for index := range next.All() {
 		jobs = append(jobs, protocol.Element{Array: c.job, Index: index}.ID())
 	}
-	p.call(event.ArchiveOp{Jobs: jobs}, endedElements{c, next, rest})
+	p.call(event.ArchiveOp{Jobs: jobs}, endedElements{archived{c, p.reopenings}, next, rest})
 }
 
 // endedArray asks the archive which elements an array had that has ended.
 type endedArray struct {
-	lookUpFor
+	archived
 
 	asked protocol.Indexes // of these, as far as the partner wants to know
 }
@@ -224,7 +224,7 @@ func (c endedArray) answered(p *Peer, result event.Result, err error) {
 		p.lookedUp(c.to.site)
 		return // it is asked again
 	}
-	if p.rows.Arrays[c.job] != nil { // elements have been requeued since it was asked about
+	if p.rows.Arrays[c.job] != nil || p.reopenedSince(c.job, c.reopenings) { // elements have been requeued since it was asked about
 		p.lookedUp(c.to.site)
 		p.answerElements(c.lookUpFor, c.asked)
 		return
@@ -248,7 +248,7 @@ func (c endedArray) answered(p *Peer, result event.Result, err error) {
 
 // endedElements asks the archive how elements have ended.
 type endedElements struct {
-	lookUpFor
+	archived
 
 	elements, rest protocol.Indexes // those of the call, and those of the next ones
 }
@@ -259,8 +259,11 @@ func (c endedElements) answered(p *Peer, result event.Result, err error) {
 		p.lookedUp(c.to.site)
 		return // it is asked again
 	}
+	again := p.reopenedElements(c)
 	if a := p.rows.Arrays[c.job]; a != nil {
-		again := c.elements.And(openOf(a)) // they have been requeued since they were asked about
+		again = again.Or(c.elements.And(openOf(a)))
+	}
+	if !again.IsZero() { // they have been requeued since they were asked about
 		c.elements = c.elements.Without(again)
 		p.answerElements(c.lookUpFor, again)
 	}
@@ -274,6 +277,18 @@ func (c endedElements) answered(p *Peer, result event.Result, err error) {
 	out.Others = c.elements.Without(out.Completed) // also those whose records have been deleted
 	p.sendElements(c.to, out)
 	p.lookUpEnded(c.lookUpFor, c.rest)
+}
+
+// reopenedElements are those of a lookup that have been requeued after their ends since it began.
+func (p *Peer) reopenedElements(c endedElements) protocol.Indexes {
+	var indexes []int
+	for id, at := range p.reopened {
+		if index := int(id - c.job - 1); at > c.reopenings && c.elements.Has(index) { //nolint:gosec // what is no index is not in it
+			indexes = append(indexes, index)
+		}
+	}
+	slices.Sort(indexes)
+	return protocol.IndexesOf(indexes...)
 }
 
 // compare orders those who have asked.

@@ -295,4 +295,26 @@ func TestRequeuedWhileLookedUp(t *testing.T) {
 	if !ended.Equal(protocol.IndexesOf(1, 2)) {
 		t.Errorf("the partner hears of the ends of %v", ended)
 	}
+
+	// They may have ended again before the archive has answered, which was read in between.
+	briefly := func(id protocol.JobID, elements ...int) {
+		t.Helper()
+		again(id, elements...)
+		ask(event.Cancel{Asked: 5, Job: id, User: "ada", Elements: protocol.IndexesOf(elements...)})
+	}
+	ask(event.Cancel{Asked: 4, Job: job, User: "ada"})
+	l.step(event.MessageIn{From: "b", Body: protocol.OutcomeQuery{Job: job, User: "ada"}})
+	briefly(job)
+	want("the job that has ended again, read before that", looked())
+	want("the job that has ended again", looked(event.Ended{Job: job, State: protocol.Cancelled, Ended: l.now}), protocol.JobOutcome{Job: job, State: protocol.Cancelled, Started: protocol.Never})
+	all := event.Ended{Job: array, State: protocol.Failed, Elements: protocol.IndexesOf(0, 1, 2, 3)}
+	l.step(event.MessageIn{From: "b", Body: protocol.ElementsQuery{Array: array, User: "ada", Elements: protocol.IndexesOf(0, 1, 2)}})
+	briefly(array, 1)
+	want("the array that has ended again, read before that", looked())
+	want("the array that has ended again", looked(all))
+	briefly(array, 2)
+	want("elements, one of which has ended again", looked(event.Ended{Job: array + 1, State: protocol.Completed}, event.Ended{Job: array + 2, State: protocol.Failed}),
+		protocol.ElementsOutcome{Array: array, Completed: protocol.IndexesOf(0), Others: protocol.IndexesOf(1)})
+	want("the array of the one", looked(all))
+	want("the one", looked(event.Ended{Job: array + 3, State: protocol.Completed}), protocol.ElementsOutcome{Array: array, Completed: protocol.IndexesOf(2)})
 }

@@ -181,23 +181,44 @@ func (p *Peer) lookUp(c lookUpFor, elements protocol.Indexes) {
 		p.lookUpElements(c, elements)
 	default:
 		of.open++
-		p.call(event.ArchiveOp{Jobs: []protocol.JobID{c.job}}, c)
+		p.call(event.ArchiveOp{Jobs: []protocol.JobID{c.job}}, archived{c, p.reopenings})
 	}
+}
+
+// noteReopened notes that a job or an array is requeued after its end. A lookup that is under way may read the archive after it has
+// left that, and before it has ended again.
+func (p *Peer) noteReopened(id protocol.JobID) {
+	p.reopenings++
+	if len(p.lookups) > 0 {
+		p.reopened[id] = p.reopenings
+	}
+}
+
+// reopenedSince says whether a job or an array has been requeued after its end since a lookup began.
+func (p *Peer) reopenedSince(id protocol.JobID, reopenings uint64) bool {
+	return p.reopened[id] > reopenings
 }
 
 // lookedUp ends a lookup, and begins the next one of the partner.
 func (p *Peer) lookedUp(site protocol.SiteName) {
 	of := p.lookups[site]
 	of.open--
-	if len(of.waiting) > 0 {
+	for len(of.waiting) > 0 && of.open < maxOutcomeLookups {
 		next := of.waiting[0]
 		of.waiting = of.waiting[1:]
 		elements := of.kept[next]
 		delete(of.kept, next)
+		if !next.elements && p.rows.Stands(next.job) { // it has been requeued meanwhile
+			p.answerQuery(next)
+			continue
+		}
 		p.lookUp(next, elements)
 	}
 	if of.open == 0 {
 		delete(p.lookups, site)
+	}
+	if len(p.lookups) == 0 {
+		clear(p.reopened)
 	}
 }
 
@@ -269,14 +290,22 @@ func (c lookUpFor) compare(other lookUpFor) int {
 	return -1
 }
 
-func (c lookUpFor) answered(p *Peer, result event.Result, err error) {
+// archived is a lookup in the archive that is under way.
+type archived struct {
+	lookUpFor
+
+	reopenings uint64 // of [Peer.reopenings] when it began
+}
+
+func (c archived) answered(p *Peer, result event.Result, err error) {
+	again := p.rows.Stands(c.job) || p.reopenedSince(c.job, c.reopenings) // then it may have ended again, and the archive have been read before
 	p.lookedUp(c.to.site)
 	found, err := step.ResultAs[event.ArchiveResult](result, err)
 	if err != nil {
 		return // it is asked again
 	}
-	if p.rows.Stands(c.job) { // it has been requeued since it was asked about
-		p.answerQuery(c)
+	if again {
+		p.answerQuery(c.lookUpFor)
 		return
 	}
 	out := protocol.JobOutcome{Job: c.job, Started: protocol.Never}

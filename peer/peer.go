@@ -78,6 +78,9 @@ type Peer struct {
 	queued   map[protocol.SiteName]int      // how many of them are a partner's
 	lookups  map[protocol.SiteName]*lookups // of jobs in the archive, for partners; those without any are left out
 
+	reopenings uint64                    // how often a job or an array was requeued after its end in this life
+	reopened   map[protocol.JobID]uint64 // of these, while there are lookups: the last one of each
+
 	tentatives   quoting.Claims
 	watched      localrun.Watch              // the local queue
 	impactChecks map[protocol.Tag]partner.ID // whose offers the local scheduler is asked about
@@ -124,7 +127,7 @@ func Restore(cfg rules.Config, seed uint64, rows iter.Seq2[row.Record, error]) (
 		rounds:       map[protocol.RoundID]*round{},
 		tentatives:   quoting.Claims{},
 		impactChecks: map[protocol.Tag]partner.ID{},
-		watchers:     map[protocol.JobID]map[watcher]bool{}, lookups: map[protocol.SiteName]*lookups{},
+		watchers:     map[protocol.JobID]map[watcher]bool{}, lookups: map[protocol.SiteName]*lookups{}, reopened: map[protocol.JobID]uint64{},
 		elementWatchers: map[protocol.JobID]map[watcher]protocol.Indexes{},
 		deferred:        map[lookUpFor]protocol.Indexes{}, queued: map[protocol.SiteName]int{},
 

@@ -185,6 +185,7 @@ const requeuedReason = "its user has it start again"
 
 // unarchive takes a job or an array that has not ended after all out of the archive.
 func (p *Peer) unarchive(id protocol.JobID) {
+	p.noteReopened(id)
 	p.out.Records = append(p.out.Records, row.Record{Table: row.ArchiveTable, Key: row.JobKey(id)})
 }
 
