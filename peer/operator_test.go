@@ -224,7 +224,7 @@ func TestCancelOfWhatASiteCannotTell(t *testing.T) {
 			}},
 		}
 	}
-	card := protocol.Card{Site: "b", Number: 2, PublicKey: "Ub", Incarnation: holder, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4}}
+	card := protocol.Card{Site: "b", Number: 2, Incarnation: holder, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4}}
 	for name, tt := range map[string]struct {
 		cancelling bool
 		answer     protocol.UnknownJob
@@ -284,7 +284,7 @@ func TestRequeueOfWhatASiteCannotTell(t *testing.T) {
 	}
 	p.Step(peertest.Epoch, event.Tick{})
 	p.Step(peertest.Epoch, event.Connected{Card: protocol.Card{
-		Site: "b", Number: 2, PublicKey: "Ub", Incarnation: 99, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
+		Site: "b", Number: 2, Incarnation: 99, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
 	}})
 	ready := p.Step(peertest.Epoch, event.MessageIn{From: "b", Body: protocol.UnknownJob{Tag: tag, InDoubt: true}})
 	want := []row.FencedPlacement{{Site: "b", Epoch: 1, Holder: 99}}
@@ -315,7 +315,7 @@ func TestASiteSaysThatItCannotTell(t *testing.T) {
 	}
 	p.Step(peertest.Epoch, event.Tick{})
 	p.Step(peertest.Epoch, event.Connected{Card: protocol.Card{
-		Site: "b", Number: 2, PublicKey: "Ub", Incarnation: 9, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
+		Site: "b", Number: 2, Incarnation: 9, Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4},
 	}})
 	ready := p.Step(peertest.Epoch, event.MessageIn{From: "b", Body: protocol.Recall{Tag: tag, Cancel: true}})
 	want := event.Outgoing{To: "b", Body: protocol.UnknownJob{Tag: tag, InDoubt: true}}

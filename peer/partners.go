@@ -13,9 +13,11 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
+// connected begins a session with a partner, whose card the links have checked against the key of the session. A card by a key that has been
+// removed since then comes from a session that is about to end.
 func (p *Peer) connected(card protocol.Card) {
 	one := p.partners.Of(card.Site)
-	if one == nil || one.Departed {
+	if one == nil || one.Departed || !one.Accepts(card.PublicKey) {
 		return
 	}
 	renewed, overlapped := one.Connect(card)

@@ -225,6 +225,14 @@ func TestWhatARemovedKeyShowed(t *testing.T) {
 	}
 	partner.PublicKey, partner.NextPublicKey = "U2", ""
 	l.step(event.SetPartners{Partners: []rules.Partner{partner}})
+	l.step(event.Connected{Card: life(1)}) // of a session that the links are about to end
+	if got := l.linkToB(); got != "down" {
+		t.Errorf("after the card of the removed key, b is %s", got)
+	}
+	l.step(event.AskSites{Asked: 98})
+	if sites, _ := l.answers[len(l.answers)-1].(view.Sites); sites.Sites[1].PublicKey == "U1" {
+		t.Error("b is shown with the removed key")
+	}
 	l.step(event.Connected{Card: life(2)})
 	if got := l.linkToB(); got != "up" {
 		t.Errorf("after the removal of the other key, b is %s", got)

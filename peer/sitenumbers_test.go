@@ -29,10 +29,13 @@ func newCards(t *testing.T, rows row.Rows) *cards {
 	cfg.Watermark = protocol.Second
 	cfg.PublicKey = peertest.PublicKey("a", 1)
 	for i := range cfg.Partners {
-		cfg.Partners[i].MaxJobs = 10
+		cfg.Partners[i].MaxJobs, cfg.Partners[i].PublicKey = 10, keyOf(cfg.Partners[i].Site)
 	}
 	return newCardsOf(t, cfg, rows)
 }
+
+// keyOf is the key of a partner, whatever number it says.
+func keyOf(site protocol.SiteName) string { return peertest.PublicKey(site, 1) }
 
 // newCardsOf starts a peer from the rows, and keeps its records in them.
 func newCardsOf(t *testing.T, cfg rules.Config, rows row.Rows) *cards {
@@ -71,7 +74,7 @@ func (c *cards) step(ev event.Event) event.Ready {
 // show connects a partner by a card with the number and first start.
 func (c *cards) show(site protocol.SiteName, number protocol.SiteNumber, first protocol.Instant) {
 	c.step(event.Connected{Card: protocol.Card{
-		Site: site, Number: number, PublicKey: peertest.PublicKey(site, number), FirstStart: first,
+		Site: site, Number: number, PublicKey: keyOf(site), FirstStart: first,
 		Incarnation: uint64(first), Protocol: protocol.ProtocolVersion, Capacity: protocol.Capacity{CPUs: 4, Nodes: 4},
 	}})
 }

@@ -39,7 +39,7 @@ func recordedLife(t *testing.T, dir, name string, during func(*node.Node)) {
 	cfg.Scheduler, cfg.Deliverer, cfg.Recorder = batch, batch, writer
 	cfg.Policy = tc.New(tc.Config{Epsilon: tc.DefaultEpsilon})
 	cfg.Peer.Policy = policy.Describe(cfg.Policy)
-	cfg.Peer.Partners = []rules.Partner{{Site: "there", MaxJobs: 10}}
+	cfg.Peer.Partners = []rules.Partner{{Site: "there", PublicKey: "V", MaxJobs: 10}}
 	n, err := node.New(cfg)
 	if err != nil {
 		t.Fatal(err)

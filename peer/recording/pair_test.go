@@ -112,7 +112,7 @@ func config(name protocol.SiteName, number protocol.SiteNumber, partner protocol
 	return rules.Config{
 		Site: name, Number: number, PublicKey: "U" + string(name), Software: "test",
 		Capacity: protocol.Capacity{CPUs: 8, Nodes: 2}, Accounts: people{},
-		Partners: []rules.Partner{{Site: partner, MaxJobs: 100}}, Policy: policy.Describe(tc.New(tc.Config{Epsilon: 1000})),
+		Partners: []rules.Partner{{Site: partner, PublicKey: "U" + string(partner), MaxJobs: 100}}, Policy: policy.Describe(tc.New(tc.Config{Epsilon: 1000})),
 	}
 }
 
