@@ -33,6 +33,22 @@ func TestChaosDrain(t *testing.T) {
 	}
 }
 
+// TestChaosDrainRestored does the same where the rows of an earlier time are put back: by them, jobs that have come back since still wait
+// at the site.
+func TestChaosDrainRestored(t *testing.T) {
+	t.Parallel()
+	runSeeds(t, func(i uint64) uint64 { return 2*i + 24_000_000 }, func(c *chaos) { // those that tell lives
+		c.older = true
+		for range 20 {
+			c.world.After(c.between(0, int64(c.span)), c.drainOne)
+		}
+		c.restore()
+		c.operate()
+		c.world.After(c.span+protocol.Second, c.resumeSites)
+		c.world.After(c.span+50*protocol.Second, c.resumeSites)
+	})
+}
+
 // drainOne drains, isolates or resumes one site at another, or at itself.
 func (c *chaos) drainOne() {
 	sites := c.world.Sites()

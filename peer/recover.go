@@ -306,6 +306,7 @@ func (p *Peer) lostRun(r *localrun.Run) {
 		if g.ReserveFrom != 0 && g.ReservedAt == 0 {
 			p.release(r.Tag) // that it was held may be newer than these rows
 		}
+		g.OwnershipGuessed = true       // since these rows it may have been given back as well as have ended
 		p.tombstone(g, row.GuestClosed) // it proves nothing, and keeps late messages from starting it
 		p.send(g.Origin, protocol.UnknownJob{Tag: r.Tag})
 	}

@@ -661,3 +661,33 @@ func TestLostStoreGivesNoIDAgain(t *testing.T) {
 		t.Errorf("the new store gives out %v, and the old one had come to %v", id, last)
 	}
 }
+
+// TestAJobGivenBackSince: a job that waits at a partner comes back, and then the partner has older rows put back, by which it still waits
+// there. That its local queue no longer has it is no proof that it has run: it may come there again.
+func TestAJobGivenBackSince(t *testing.T) {
+	t.Parallel()
+	w := guardedSites(t)
+	submit(t, w, at("b", 4, protocol.Hour))
+	waits := submit(t, w, at("b", 4, protocol.Minute))
+	wantAt(t, w, waits, "b", protocol.Pending)
+	backup := w.Site("b").Rows().Copy()
+	drain(t, w, "a", "b", view.DrainIsolated)
+	w.Advance(protocol.Minute)
+	wantAt(t, w, waits, "", protocol.Pending)
+	latest := w.Site("b").Rows().Life()
+	w.Restore("b", backup)
+	w.Configure("b", func(cfg *rules.Config) { cfg.Witness = latest })
+	if err := w.Restart("b"); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(5 * protocol.Second)
+	resume(t, w, "b", event.Recover{})
+	w.Advance(protocol.Minute)
+	drain(t, w, "a", "b", "")
+	w.Advance(2 * protocol.Hour)
+	wantJob(t, w, waits, protocol.Completed, "")
+	wantStarts(t, w, waits, 1)
+	if err := w.Check(); err != nil {
+		t.Error(err)
+	}
+}

@@ -32,7 +32,7 @@ type Guest struct { //nolint:recvcheck // the core moves it, and gives it out by
 	Cancel           bool              `json:"cancel,omitempty"`            // and ended if it has started
 	Fenced           bool              `json:"fenced,omitempty"`            // the origin has gone on without it
 	ReturnUnacked    bool              `json:"return_unacked,omitempty"`    // given back after the grant; the origin has not confirmed it
-	OwnershipGuessed bool              `json:"ownership_guessed,omitempty"` // prepared in restored rows; that it was granted is a guess
+	OwnershipGuessed bool              `json:"ownership_guessed,omitempty"` // of restored rows: that it was granted, or has ended here, is a guess
 	ReserveFrom      protocol.Instant  `json:"reserve_from,omitempty"`      // room is to be held firmly from then on; 0: it need not be
 	ReservedAt       protocol.Instant  `json:"reserved_at,omitempty"`       // since when it is; 0: not yet
 	Tariff           *protocol.Tariff  `json:"tariff,omitempty"`            // that holds for its run; nil: it costs nothing
