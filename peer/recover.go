@@ -3,7 +3,6 @@ package peer
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/due"
@@ -109,7 +108,7 @@ func (p *Peer) takeRecover(ev event.Recover) {
 // markAllRestored takes nothing for granted that may have changed since the rows were written.
 func (p *Peer) markAllRestored(copied bool) {
 	p.drawAllElements()
-	p.rows.ForgetRequeueable(protocol.Instant(protocol.Never), math.MaxInt) // one may have been requeued, and be running
+	p.voidRequeueable() // one may have been requeued, and be running
 	for _, id := range p.rows.JobIDs() {
 		if j := p.rows.Jobs[id]; j != nil { // one may have ended with another
 			p.markJobRestored(j)

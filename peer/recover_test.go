@@ -2,6 +2,7 @@ package peer_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -659,6 +660,60 @@ func TestLostStoreGivesNoIDAgain(t *testing.T) {
 	w.Advance(protocol.Minute)
 	if id := submit(t, w, at("a", 1, protocol.Minute)); id <= last {
 		t.Errorf("the new store gives out %v, and the old one had come to %v", id, last)
+	}
+}
+
+// TestWhatHadEndedIsNotRequeued: by rows of an earlier time that go on nothing is requeued that had ended by then, since it may have been
+// requeued and run, also if the peer ends before it has dropped that. What ends from then on can be.
+func TestWhatHadEndedIsNotRequeued(t *testing.T) {
+	t.Parallel()
+	w := guardedSites(t)
+	w.Configure("a", func(cfg *rules.Config) {
+		cfg.Requeueable = rules.Requeueable{For: protocol.Hour, Jobs: 10, Bytes: 1 << 20}
+	})
+	restart(t, w, "a")
+	w.Advance(5 * protocol.Second)
+	job := submit(t, w, at("a", 1, protocol.Second))
+	w.Advance(10 * protocol.Second)
+	backup := w.Site("a").Rows().Copy()
+	if len(backup.Requeueable()) != 1 {
+		t.Fatalf("%d jobs can be requeued", len(backup.Requeueable()))
+	}
+	submit(t, w, at("a", 1, protocol.Second)) // rows of which are lost
+	w.Advance(protocol.Minute)
+	latest := w.Site("a").Rows().Life()
+	w.Restore("a", backup)
+	w.Configure("a", func(cfg *rules.Config) { cfg.Witness = latest })
+	if err := w.Restart("a"); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(5 * protocol.Second)
+	resume(t, w, "a", event.Recover{})
+	wantRefusal(t, requeued(w, event.Requeue{Job: job, User: "ada"}), view.NotFound, "")
+	after := w.Site("a").Rows().Copy()
+	if len(after.Requeueable()) > 0 {
+		t.Errorf("left are %+v", after.Requeueable())
+	}
+	for _, table := range []row.Table{row.RequeueableTable, row.PayloadTable} { // as if they had not been dropped yet
+		if after.Rows[table] == nil {
+			after.Rows[table] = map[string]row.Row{}
+		}
+		maps.Copy(after.Rows[table], backup.Rows[table])
+	}
+	w.Restore("a", after)
+	w.Configure("a", func(cfg *rules.Config) { cfg.Witness = protocol.Life{} })
+	if err := w.Restart("a"); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(5 * protocol.Second)
+	wantRefusal(t, requeued(w, event.Requeue{Job: job, User: "ada"}), view.NotFound, "")
+	if left := w.Site("a").Rows().Requeueable(); len(left) > 0 {
+		t.Errorf("left are %+v", left)
+	}
+	job = submit(t, w, at("a", 1, protocol.Second))
+	w.Advance(10 * protocol.Second)
+	if got := requeued(w, event.Requeue{Job: job, User: "ada"}); got != (view.Done{}) {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -195,8 +195,11 @@ func (p *Peer) removeJob(j *tables.Job) {
 		p.rows.RemoveJob(j)
 		return
 	}
-	p.rows.Retire(j, p.now, p.cfg.Requeueable)
-	if timer := due.Once(due.RequeueableTimer); !p.timers.Has(timer) {
+	more := p.rows.Retire(j, p.now, p.cfg.Requeueable)
+	switch timer := due.Once(due.RequeueableTimer); {
+	case more:
+		p.after(protocol.Millisecond, timer)
+	case !p.timers.Has(timer):
 		p.after(p.cfg.Requeueable.For, timer)
 	}
 }
@@ -209,20 +212,25 @@ func (p *Peer) canReopen(j *row.Job) bool {
 		j.Application == 0 && j.Component == nil && (d == nil || d.MetAt(p.now))
 }
 
-// maxForgotten is how many jobs that have ended a step drops, at most.
-const maxForgotten = 1000
+// voidRequeueable has no job be requeued any more that has ended. Their rows go with later steps.
+func (p *Peer) voidRequeueable() {
+	p.site.RequeueableAfter = max(p.now, p.rows.LastRequeueable())
+	p.rows.SaveSite()
+	p.rows.VoidRequeueable(p.site.RequeueableAfter)
+	p.after(0, due.Once(due.RequeueableTimer))
+}
 
 // forgetRequeueable drops the jobs that have ended and cannot be requeued any more, those of a second together if these are not too
 // many for a step.
 func (p *Peer) forgetRequeueable() {
 	keep := p.cfg.Requeueable.For
-	first := p.rows.ForgetRequeueable(p.now.Add(-keep), maxForgotten)
-	switch next := first.Add(keep); {
+	first, more := p.rows.ForgetRequeueable(p.now.Add(-keep), p.cfg.Requeueable)
+	switch {
 	case first == 0:
-	case next <= p.now:
+	case more:
 		p.after(protocol.Millisecond, due.Once(due.RequeueableTimer))
 	default:
-		p.timers.Set(due.Once(due.RequeueableTimer), max(next, p.now.Add(protocol.Second)))
+		p.timers.Set(due.Once(due.RequeueableTimer), max(first.Add(keep), p.now.Add(protocol.Second)))
 	}
 }
 

@@ -63,6 +63,7 @@ func (p *Peer) resume() {
 	for _, tag := range p.rows.RunTags() {
 		p.resumeRun(p.rows.Runs[tag])
 	}
+	p.rows.VoidRequeueable(p.site.RequeueableAfter)
 	p.forgetRequeueable()
 	p.scheduleQueueCheck()
 	p.logDeparted(func(*partner.Partner) bool { return true })

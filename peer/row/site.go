@@ -30,12 +30,15 @@ type Site struct {
 	Witnessed   protocol.Life `json:"witnessed,omitzero"`
 	QueueCopied bool          `json:"queue_copied,omitempty"`
 	Twin        protocol.Life `json:"twin,omitzero"`
-	Settle      Settlement    `json:"settle,omitempty"` // of jobs that may have run since the rows were written
-	SettledBy   string        `json:"settled_by,omitempty"`
-	Intake      Intake        `json:"intake,omitzero"`
-	Totals      view.Totals   `json:"totals,omitzero"`
-	Drain       *view.Drain   `json:"drain,omitempty"`
-	Gaps        []Gap         `json:"gaps,omitempty"` // job ids that lives have given out which these rows do not know
+	// RequeueableAfter is when an operator has said that these rows go on: what had ended by then may have been requeued, and have run.
+	RequeueableAfter protocol.Instant `json:"requeueable_after,omitempty"`
+
+	Settle    Settlement  `json:"settle,omitempty"` // of jobs that may have run since the rows were written
+	SettledBy string      `json:"settled_by,omitempty"`
+	Intake    Intake      `json:"intake,omitzero"`
+	Totals    view.Totals `json:"totals,omitzero"`
+	Drain     *view.Drain `json:"drain,omitempty"`
+	Gaps      []Gap       `json:"gaps,omitempty"` // job ids that lives have given out which these rows do not know
 }
 
 // Settlement is what an operator has said of all jobs of which it is not known whether they

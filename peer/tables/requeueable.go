@@ -18,7 +18,8 @@ type requeueable struct {
 	jobs     map[protocol.JobID]*ended
 	arrays   map[protocol.JobID]*Array // that have ended
 	elements map[protocol.JobID]elements
-	bytes    int64 // of what they run
+	bytes    int64            // of what they run
+	void     protocol.Instant // what ended until then cannot be requeued, and is about to go
 }
 
 // elements are the jobs of one array among those that can be requeued.
@@ -35,9 +36,12 @@ type ended struct {
 	bytes int64            // of what it runs; 0: its array has that
 }
 
+// maxForgotten is how many jobs that can be requeued go at once, at most.
+const maxForgotten = 1000
+
 // Retire takes a job out that has ended at an instant, and keeps it with those that can be requeued. The first of these go if
-// there are more than are to be kept.
-func (t *Tables) Retire(j *Job, now protocol.Instant, keep rules.Requeueable) {
+// there are more than are to be kept, some at a time: it reports whether others are to follow by [Tables.ForgetRequeueable].
+func (t *Tables) Retire(j *Job, now protocol.Instant, keep rules.Requeueable) (more bool) {
 	t.leave(j)
 	kept := &ended{Job: &Job{Job: j.Job, Array: j.Array, Local: j.Local, packed: j.packed}, at: now}
 	if kept.Array == nil {
@@ -45,9 +49,18 @@ func (t *Tables) Retire(j *Job, now protocol.Instant, keep rules.Requeueable) {
 	}
 	t.requeueable.add(kept)
 	t.saveRequeueable(j.Spec.Job)
-	for len(t.requeueable.ends) > keep.Jobs || t.requeueable.bytes > keep.Bytes {
+	for range maxForgotten {
+		if !t.requeueable.exceeds(keep) {
+			return false
+		}
 		t.forget(t.requeueable.ends[0])
 	}
+	return t.requeueable.exceeds(keep)
+}
+
+// exceeds reports whether there are more than are to be kept.
+func (r *requeueable) exceeds(keep rules.Requeueable) bool {
+	return len(r.ends) > keep.Jobs || r.bytes > keep.Bytes
 }
 
 func newRequeueable() requeueable {
@@ -105,21 +118,40 @@ func (t *Tables) forget(kept *ended) {
 	}
 }
 
-// ForgetRequeueable takes out what ended at an instant or before, at most a number of jobs. It returns when the first one ended that
-// is left; 0: none is.
-func (t *Tables) ForgetRequeueable(until protocol.Instant, most int) (first protocol.Instant) {
-	for ; len(t.requeueable.ends) > 0; most-- {
-		if first = t.requeueable.ends[0].at; first > until || most <= 0 {
-			return first
-		}
-		t.forget(t.requeueable.ends[0])
+// LastRequeueable is when the last one ended of what can be requeued; 0: nothing can be.
+func (t *Tables) LastRequeueable() (last protocol.Instant) {
+	for _, kept := range t.requeueable.ends { // the clock may have been set back between them
+		last = max(last, kept.at)
 	}
-	return 0
+	return last
+}
+
+// VoidRequeueable has nothing be requeued that ended at an instant or before. [Tables.ForgetRequeueable] takes it out.
+func (t *Tables) VoidRequeueable(until protocol.Instant) {
+	t.requeueable.void = max(t.requeueable.void, until)
+}
+
+// ForgetRequeueable takes out what ended at an instant or before, or cannot be requeued for another reason, some jobs at a time. It returns
+// when the first one ended that is left, 0 if none is, and whether others are to follow at once.
+func (t *Tables) ForgetRequeueable(until protocol.Instant, keep rules.Requeueable) (first protocol.Instant, more bool) {
+	r := &t.requeueable
+	until = max(until, r.void)
+	for n := 0; len(r.ends) > 0; n++ {
+		first = r.ends[0].at
+		if first > until && !r.exceeds(keep) {
+			return first, false
+		}
+		if n == maxForgotten {
+			return first, true
+		}
+		t.forget(r.ends[0])
+	}
+	return 0, false
 }
 
 // Requeueable is a job that has ended and can be requeued; nil: there is none with this ID.
 func (t *Tables) Requeueable(id protocol.JobID) *Job {
-	if kept := t.requeueable.jobs[id]; kept != nil {
+	if kept := t.requeueable.jobs[id]; kept != nil && kept.at > t.requeueable.void {
 		return kept.Job
 	}
 	return nil

@@ -149,21 +149,69 @@ func TestReopenedArray(t *testing.T) {
 	}
 }
 
-// TestForgetRequeueable: what has ended is dropped in the order of the ends, some at a time.
+// TestForgetRequeueable: what has ended, or is too much, is dropped in the order of the ends, a thousand jobs at a time, and what is void can
+// be requeued no more before that.
 func TestForgetRequeueable(t *testing.T) {
 	t.Parallel()
-	h := newHouse()
-	a := arrayOf(h, "0-2")
-	h.retire(plenty, protocol.Completed, 0, h.DrawNext(a, a.Pending, 3)...)
-	left := func() int { return len(h.RequeueableOf(a, a.Asked.Indexes)) }
-	if first := h.ForgetRequeueable(0, 2); first != 1 || left() != 3 {
-		t.Errorf("before it is due: %d are left, the first one of %v", left(), first)
+	most := rules.Requeueable{For: protocol.Hour, Jobs: 10_000, Bytes: 1 << 20}
+	few := most
+	few.Jobs = 1
+	type result struct {
+		first protocol.Instant
+		more  bool
 	}
-	if first := h.ForgetRequeueable(1, 2); first != 1 || left() != 1 {
-		t.Errorf("two of three: %d are left, the first one of %v", left(), first)
-	}
-	if first := h.ForgetRequeueable(1, 2); first != 0 || left() != 0 {
-		t.Errorf("the last one: %d are left, the first one of %v", left(), first)
+	for name, c := range map[string]struct {
+		drop func(h *house) result
+		void bool
+		left []int // after each call
+	}{
+		"not due": {func(h *house) (r result) { r.first, r.more = h.ForgetRequeueable(0, most); return r }, false, []int{2500}},
+		"due":     {func(h *house) (r result) { r.first, r.more = h.ForgetRequeueable(1, most); return r }, false, []int{1500, 500, 0}},
+		"many":    {func(h *house) (r result) { r.first, r.more = h.ForgetRequeueable(0, few); return r }, false, []int{1500, 500, 1}},
+		"void":    {func(h *house) (r result) { r.first, r.more = h.ForgetRequeueable(0, most); return r }, true, []int{1500, 500, 0}},
+		"another ends": {func(h *house) result {
+			job := jobIn(row.JobInGridQueue)
+			h.AddJob(job, &protocol.Payload{Script: []byte("x")})
+			return result{1, h.Retire(job, 2, few)}
+		}, false, []int{1501}},
+	} {
+		h := newHouse()
+		a := arrayOf(h, "0-2499")
+		h.retire(most, protocol.Completed, 0, h.DrawNext(a, a.Pending, 2500)...)
+		h.RemoveArray(a)
+		if _, err := h.Records(nil); err != nil {
+			t.Fatal(err)
+		}
+		if c.void {
+			h.VoidRequeueable(1)
+			if len(h.RequeueableOf(a, a.Asked.Indexes)) > 0 || h.Requeueable(a.ID()+1) != nil {
+				t.Errorf("%s: elements can be requeued", name)
+			}
+		}
+		kept := 2500
+		for i, left := range c.left {
+			got := c.drop(h)
+			records, err := h.Records(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, rec := range records {
+				switch {
+				case rec.Table != row.RequeueableTable || rec.Key == row.JobKey(a.ID()):
+				case rec.Row == nil:
+					kept--
+				default:
+					kept++
+				}
+			}
+			want := result{1, kept > 1 && name != "not due"}
+			if left == 0 {
+				want.first = 0
+			}
+			if got != want || kept != left {
+				t.Errorf("%s: after %d calls %d are left, want %d; the answer is %+v, want %+v", name, i+1, kept, left, got, want)
+			}
+		}
 	}
 }
 
