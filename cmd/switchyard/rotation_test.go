@@ -61,7 +61,7 @@ func TestAKeyIsReplacedWhileJobsMove(t *testing.T) {
 		}
 	}
 
-	old, key := filepath.Join(borealis.Dir, "site.key"), filepath.Join(borealis.Dir, "next.key")
+	old, key, formerKey := filepath.Join(borealis.Dir, "site.key"), filepath.Join(borealis.Dir, "next.key"), publicKeyOf(t, borealis)
 	wantWords(t, g.at(t, borealis, "", "keygen", "--out", key), 0)
 	text, err := os.ReadFile(key + ".pub")
 	if err != nil {
@@ -84,7 +84,11 @@ func TestAKeyIsReplacedWhileJobsMove(t *testing.T) {
 	wantWords(t, g.at(t, borealis, "", "reload"), 1, "key file "+key+".none does not exist", "the configuration was not changed")
 	edit(t, borealis, key+".none", key)
 	more(1)
-	wantWords(t, g.at(t, borealis, "", "reload"), 0, "changed        site.key: \""+old+`" → "`+key+`"`, " → "+public+"\n")
+	reloaded := g.at(t, borealis, "", "reload")
+	wantWords(t, reloaded, 0, fmt.Sprintf("changed        site.key: %q (%s) → %q (%s)\n", old, formerKey, key, public))
+	if lines := strings.Count(reloaded.stdout, "site.key:"); lines != 1 {
+		t.Errorf("%d lines are about the key:\n%s", lines, reloaded.stdout)
+	}
 	more(4)
 	for _, site := range others {
 		linkHas(t, site, "borealis", public)

@@ -68,7 +68,7 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	}
 	changed, restart := changesOf(before, next)
 	if key != d.key {
-		changed = append(changed, api.Change{Key: "site.key", From: d.key.Public(), To: key.Public()})
+		changed = withKey(changed, d.key.Public(), key.Public())
 	}
 	feeds, err := pricefeed.Reopen(d.feedFiles, slices.Concat(changed, restart), d.log)
 	if err != nil {
@@ -130,6 +130,19 @@ func changesOf(before, next *config.Config) (changed, restart []api.Change) {
 }
 
 func changeOf(c config.Change) api.Change { return api.Change{Key: c.Key, From: c.From, To: c.To} }
+
+// withKey are changes with that of the site's own key, which has one line: also if the file has another path, it is the public key that
+// partners need to know.
+func withKey(changed []api.Change, from, to string) []api.Change {
+	const name = "site.key"
+	at := slices.IndexFunc(changed, func(c api.Change) bool { return c.Key == name })
+	if at < 0 {
+		return append(changed, api.Change{Key: name, From: from, To: to})
+	}
+	changed[at].From += " (" + from + ")"
+	changed[at].To += " (" + to + ")"
+	return changed
+}
 
 // keyOf is the site's key by a configuration: the present one, unless the file has another.
 func (d *Daemon) keyOf(cfg *config.Config) (*identity.Key, error) {
