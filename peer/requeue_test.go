@@ -637,3 +637,44 @@ func TestRequeueManyElements(t *testing.T) {
 		t.Errorf("%+v", runs)
 	}
 }
+
+// TestRequeueOverLimits: a job that has ended, or elements of an array, are requeued only if their user and their account may have so many
+// jobs, and then count among those of both.
+func TestRequeueOverLimits(t *testing.T) {
+	t.Parallel()
+	for reason, limits := range map[string]rules.Limits{
+		"AssocMaxSubmitJobLimit: user ada":            {User: rules.Limit{Submit: 3}},
+		"AssocGrpSubmitJobsLimit: account physics":    {Account: rules.Limit{Submit: 3}},
+		"AssocGrpSubmitJobsLimit: account physics h":  {Account: rules.Limit{Submit: 9}, Accounts: map[string]rules.Limit{"physics": {Submit: 3}}},
+		"AssocMaxSubmitJobLimit: user ada has 2 jobs": {User: rules.Limit{Submit: 9}, Users: map[string]rules.Limit{"ada": {Submit: 3}}},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			t.Parallel()
+			w := keepsEnded(t)
+			w.Configure("a", func(cfg *rules.Config) {
+				cfg.Limits, cfg.Requeueable.Jobs = limits, 10
+			})
+			restarted(t, w, "a")
+			job := func(run protocol.Duration) protocol.Job {
+				return peertest.Plan{Run: run}.Job(protocol.Spec{
+					Request: protocol.Request{CPUs: 1, WallTime: 2 * protocol.Hour}, Association: protocol.Association{Account: "physics"}, Sites: []protocol.SiteName{"a"},
+				})
+			}
+			array := job(protocol.Second)
+			array.Array = &protocol.Array{Indexes: protocol.IndexesOf(0, 1)}
+			one, all := submit(t, w, job(protocol.Second)), submit(t, w, array)
+			w.Advance(protocol.Minute)
+			busy := []protocol.JobID{submit(t, w, job(protocol.Hour)), submit(t, w, job(protocol.Hour))}
+			wantRefusal(t, requeued(w, event.Requeue{Job: all, User: "ada"}), view.Unavailable, reason)
+			if got := requeued(w, event.Requeue{Job: one, User: "ada", Hold: true}); got != (view.Done{}) {
+				t.Fatalf("%+v", got)
+			}
+			wantRefusal(t, requeued(w, event.Requeue{Job: all, User: "ada", Elements: protocol.IndexesOf(1)}), view.Unavailable, "has 3 jobs")
+			w.Cancel("a", busy[0])
+			w.Advance(protocol.Second)
+			if got := requeued(w, event.Requeue{Job: all, User: "ada", Elements: protocol.IndexesOf(1)}); got != (view.Done{}) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
