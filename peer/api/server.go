@@ -43,13 +43,13 @@ type Config struct {
 	Site    protocol.SiteName
 	Number  protocol.SiteNumber
 	Version string
-	Log     *slog.Logger                 // nil: nothing is logged
-	Ready   func()                       // called when the socket can be used; may be nil
-	Rules   func() Rules                 // returns the active ones; nil if they are not shown
-	Plugins func() []Plugin              // that the peer has started; nil: none
-	Changes func() []SettingsChange      // in the settings, the last one first; nil: none are kept
-	Prices  func() *price.Forecast       // of electricity, which quotes go by; nil, or answering nil: none are known
-	Power   func(context.Context) *Power // now; nil, or answering nil: there is no power budget
+	Log     *slog.Logger                     // nil: nothing is logged
+	Ready   func()                           // called when the socket can be used; may be nil
+	Rules   func() Rules                     // returns the active ones; nil if they are not shown
+	Plugins func() []Plugin                  // that the peer has started; nil: none
+	Changes func() ([]SettingsChange, error) // in the settings, the last one first, or why they cannot be read; nil: none are kept
+	Prices  func() *price.Forecast           // of electricity, which quotes go by; nil, or answering nil: none are known
+	Power   func(context.Context) *Power     // now; nil, or answering nil: there is no power budget
 
 	Gossip  bool     // whether the site exchanges load data by gossip
 	Private bool     // people see their own jobs only, but for root, the peer's account and Admins

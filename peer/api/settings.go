@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // placementTables are the tables of settings by which jobs are placed, for all users to see. The others have names of users and accounts,
@@ -35,7 +37,11 @@ func (s *server) settingsChanges(w http.ResponseWriter, _ *http.Request, who cal
 	if s.Changes == nil {
 		return reply(w, http.StatusOK, history)
 	}
-	for _, one := range s.Changes() {
+	changes, err := s.Changes()
+	if err != nil {
+		return refuse(view.Unavailable, "the changes of settings cannot be read: %v", err)
+	}
+	for _, one := range changes {
 		if !s.manages(who) {
 			one.Changed = slices.DeleteFunc(slices.Clone(one.Changed), func(c Change) bool { return !ofPlacement(c.Key) })
 		}

@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/plugins/price"
@@ -15,12 +17,12 @@ import (
 // TestSettingsChanges: administrators see what has changed in all settings, users what placing jobs depends on.
 func TestSettingsChanges(t *testing.T) {
 	t.Parallel()
-	config := Config{Node: town{}, Log: discard(), Admins: []string{"ops"}, Changes: func() []SettingsChange {
+	config := Config{Node: town{}, Log: discard(), Admins: []string{"ops"}, Changes: func() ([]SettingsChange, error) {
 		return []SettingsChange{
 			{At: 3, By: "root", Changed: []Change{{Key: "waiting_cost[urgent].price", To: "3"}, {Key: "partner[x].users", To: "{}"}, {Key: "power", To: "{ 3 keys }"}, {Key: "localsched.slurm.conf"}}},
 			{At: 2, Changed: []Change{{Key: "api.admins", To: "[]"}}},
 			{At: 1, By: "SIGHUP", Changed: []Change{{Key: "policy.tc.turnaround_tolerance", From: `"1s"`, To: `"2s"`}, {Key: "limits.users.bob", To: "{}"}, {Key: "fairshare.accounts.physics"}, {Key: "prices.config"}, {Key: "prices.area"}}},
-		}
+		}, nil
 	}}
 	all := []string{
 		"waiting_cost[urgent].price", "partner[x].users", "power", "localsched.slurm.conf", "api.admins", "policy.tc.turnaround_tolerance", "limits.users.bob",
@@ -53,6 +55,18 @@ func TestSettingsChanges(t *testing.T) {
 	}
 	if got := askOf(t, Config{Node: town{}, Log: discard()}, caller{user: "ann"}, "/v1/settings/changes"); got != "{\"changes\":[]}\n" {
 		t.Errorf("no history: %s", got)
+	}
+}
+
+// TestSettingsChangesLost: a history that cannot be read is no empty one.
+func TestSettingsChangesLost(t *testing.T) {
+	t.Parallel()
+	config := Config{Node: town{}, Log: discard(), Changes: func() ([]SettingsChange, error) { return nil, errors.New("settings.json: it is a directory") }}
+	ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return caller{user: "ann"} })
+	answer := httptest.NewRecorder()
+	(&server{Config: config}).routes().ServeHTTP(answer, httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/settings/changes", nil))
+	if answer.Code != http.StatusServiceUnavailable || !strings.Contains(answer.Body.String(), "settings.json: it is a directory") {
+		t.Errorf("%d: %s", answer.Code, answer.Body)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 )
 
 // TestSettingsHistory: what a reload changes and what a restart changes is kept, and a damaged file loses what was before it only.
@@ -30,6 +31,7 @@ func TestSettingsHistory(t *testing.T) {
 		}
 	}
 	var saw []api.SettingsChange
+	var failed error
 	run := func(act func(d running)) (log string) {
 		t.Helper()
 		d := start(t, site)
@@ -37,19 +39,20 @@ func TestSettingsHistory(t *testing.T) {
 		act(d)
 		client := site.Client()
 		defer client.Close()
-		history, err := client.SettingsChanges(t.Context())
-		if err != nil {
-			t.Error(err)
-		}
+		var history api.SettingsHistory
+		history, failed = client.SettingsChanges(t.Context())
 		saw = history.Changes
 		d.end()
-		if err = d.stopped(t); err != nil {
+		if err := d.stopped(t); err != nil {
 			t.Error(err)
 		}
 		return d.log.String()
 	}
 	expect := func(when string, want ...string) {
 		t.Helper()
+		if failed != nil {
+			t.Errorf("%s: %v", when, failed)
+		}
 		var got []string
 		for i, one := range saw {
 			if one.At == 0 || i > 0 && one.At > saw[i-1].At {
@@ -97,7 +100,9 @@ func TestSettingsHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(func(running) {})
-	expect("a file that cannot be read")
+	if refused, ok := errors.AsType[*api.Error](failed); !ok || refused.Code != view.Unavailable || !strings.Contains(refused.Reason, file) {
+		t.Errorf("a file that cannot be read: %v, %v", saw, failed)
+	}
 	if err := errors.Join(os.Remove(file), os.Rename(file+".aside", file)); err != nil {
 		t.Fatal(err)
 	}

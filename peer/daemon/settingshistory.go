@@ -28,6 +28,7 @@ const (
 // methods may be called from any goroutine.
 type settingsHistory struct {
 	path string // empty: nothing is noted
+	lost error  // why the file cannot be read; nil: it was, or there was none
 
 	mu   sync.Mutex
 	kept keptSettings
@@ -48,7 +49,8 @@ func openSettingsHistory(path string) (*settingsHistory, error) {
 		return h, nil
 	}
 	if err != nil {
-		return &settingsHistory{}, fmt.Errorf("%w; changes of settings are not noted until a restart that can read it", err)
+		err = fmt.Errorf("%w; changes of settings are not noted until a restart that can read it", err)
+		return &settingsHistory{lost: err}, err
 	}
 	if err = json.Unmarshal(data, &h.kept); err != nil {
 		h.kept = keptSettings{}
@@ -90,11 +92,11 @@ func within(changes []api.SettingsChange) []api.SettingsChange {
 	return changes
 }
 
-// changes are those that are kept.
-func (h *settingsHistory) changes() []api.SettingsChange {
+// changes are those that are kept. The error says why they cannot be read.
+func (h *settingsHistory) changes() ([]api.SettingsChange, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.Clip(h.kept.Changes)
+	return slices.Clip(h.kept.Changes), h.lost
 }
 
 // openSettings notes what is otherwise than when the peer ran the last time. The peer runs without the history if its file cannot be

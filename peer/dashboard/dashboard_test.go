@@ -166,10 +166,10 @@ func openDrawn(t testing.TB, node api.Node, config dashboard.Config, change func
 	cfg := api.Config{
 		Socket: filepath.Join(dir, "s"), Node: node, Site: "north", Number: 1, Version: "test", Log: slog.New(slog.DiscardHandler),
 		Rules: func() api.Rules { return api.Rules{Initiation: "sender", Policy: "tc", LocalPolicy: "easy"} },
-		Changes: func() []api.SettingsChange {
+		Changes: func() ([]api.SettingsChange, error) {
 			return []api.SettingsChange{{At: 1_800_000_000_000, By: "ops", Changed: []api.Change{
 				{Key: "policy.name", From: `"tc"`, To: `"mcmf"`}, {Key: "partner[south].users", From: "{}", To: `{ carol = "guest" }`},
-			}}}
+			}}}, nil
 		},
 		Prices: twoDays,
 		Alarms: func() []string { return []string{"the disk of <the> peer is full"} },
@@ -469,5 +469,18 @@ func story() []event.LogEvent {
 				},
 			},
 		},
+	}
+}
+
+// TestLostSettingsChanges: the page of the site says why it has no changes of settings, and has all else.
+func TestLostSettingsChanges(t *testing.T) {
+	t.Parallel()
+	p := open(t, smallGrid(), func(c *api.Config) {
+		c.Changes = func() ([]api.SettingsChange, error) { return nil, errors.New("settings.json: it is a directory") }
+	})
+	secret, _ := p.token(t, accesstokens.Read)
+	p.post(t, "/sign-in", url.Values{"token": {secret}})
+	if status, _, text := p.get(t, "/site"); status != http.StatusOK || !strings.Contains(text, "settings.json: it is a directory") || !strings.Contains(text, "Jobs are placed by these rules") {
+		t.Errorf("%d %s", status, text)
 	}
 }

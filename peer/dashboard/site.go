@@ -1,11 +1,13 @@
 package dashboard
 
 import (
+	"errors"
 	"net/http"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/display"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -62,7 +64,10 @@ func (d *Dashboard) showSite(r *request) error {
 	if page.Prices, err = pricesOf(r); err != nil {
 		return err
 	}
-	if page.Changes, err = changesOf(r); err != nil {
+	page.Changes, err = changesOf(r)
+	if refused, ok := errors.AsType[*api.Error](err); ok && refused.Code == view.Unavailable {
+		page.Lines = append(page.Lines, [2]string{"Changes of settings", refused.Reason})
+	} else if err != nil {
 		return err
 	}
 	return d.show(r, http.StatusOK, "site", frame{Title: "This site", Path: "/site", Site: info.Site, Version: info.Version, Body: &page})
