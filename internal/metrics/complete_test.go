@@ -84,6 +84,16 @@ func TestDiskAndCertificate(t *testing.T) {
 	}
 }
 
+func TestIssuer(t *testing.T) {
+	t.Parallel()
+	m, failing := fresh(), true
+	m.WatchIssuer("login", func() bool { return failing })
+	m.WatchIssuer("campus", func() bool { return false })
+	want(t, scrape(t, m), `switchyard_oidc_keys_failed{issuer="login"} 1`, `switchyard_oidc_keys_failed{issuer="campus"} 0`)
+	failing = false
+	want(t, scrape(t, m), `switchyard_oidc_keys_failed{issuer="login"} 0`)
+}
+
 func TestAPIRequests(t *testing.T) {
 	t.Parallel()
 	m := fresh()

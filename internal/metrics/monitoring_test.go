@@ -44,6 +44,7 @@ func served(t *testing.T) map[string]described {
 	m.WatchTransfers(nil)
 	m.WatchDisk(nil)
 	m.WatchCertificate(nil)
+	m.WatchIssuer("", nil)
 	form := regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: "(.*)", unit: ".*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
 	constant := regexp.MustCompile(`(\w+)="`)
 	descs := make(chan *prometheus.Desc, 1000)

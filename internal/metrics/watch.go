@@ -227,6 +227,20 @@ func (m *Metrics) WatchCertificate(ends func() time.Time) {
 	}, func() float64 { return float64(ends().Unix()) }))
 }
 
+// WatchIssuer adds whether the keys of an issuer of OpenID Connect could not be fetched the last time, by its name in the configuration. Each scrape calls failing.
+func (m *Metrics) WatchIssuer(name string, failing func() bool) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name:        "switchyard_oidc_keys_failed",
+		Help:        "1 if the keys of an issuer of OpenID Connect could not be fetched the last time that they were needed. Absent without [[api.oidc]].",
+		ConstLabels: prometheus.Labels{"issuer": name},
+	}, func() float64 {
+		if failing() {
+			return 1
+		}
+		return 0
+	}))
+}
+
 // StoreStats are the counters of a store since it was opened, and its current sizes.
 type StoreStats struct {
 	Commits, Requests, Rows, Bytes, Failures uint64

@@ -79,6 +79,7 @@ func (d *Daemon) apiNetwork() (*api.Network, error) {
 		if err != nil {
 			return nil, err
 		}
+		d.meter.WatchIssuer(d.cfg.API.OIDC[i].Name, issuer.Failing)
 		d.issuers = append(d.issuers, issuer)
 	}
 	return &api.Network{

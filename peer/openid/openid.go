@@ -91,6 +91,13 @@ func (v *Verifier) Wait() {
 	v.keys.client.CloseIdleConnections()
 }
 
+// Failing reports whether the last fetch of keys has failed.
+func (v *Verifier) Failing() bool {
+	v.keys.mu.Lock()
+	defer v.keys.mu.Unlock()
+	return v.keys.err != nil
+}
+
 // Looks reports whether a text has the form of such a token: three parts with dots between.
 func Looks(token string) bool {
 	return strings.Count(token, ".") == 2 && strings.HasPrefix(token, "eyJ") && !strings.ContainsAny(token, " \t\r\n")

@@ -223,6 +223,9 @@ func TestIssuerIsDown(t *testing.T) {
 	if _, err := v.Find(t.Context(), text); err != nil {
 		t.Errorf("once it is back: %v", err)
 	}
+	if v.Failing() {
+		t.Error("a fetch that has succeeded has failed")
+	}
 	p.SetDown(true)
 	for range 4 {
 		c.pass(5 * time.Hour)
@@ -230,6 +233,9 @@ func TestIssuerIsDown(t *testing.T) {
 			t.Errorf("by the keys that were fetched: %v", err)
 		}
 		v.Wait()
+		if !v.Failing() {
+			t.Error("the fetch of new keys has not failed")
+		}
 	}
 	c.pass(5 * time.Hour)
 	unavailable()
