@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/invitation"
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // accepting is one run of invite accept.
@@ -32,8 +34,8 @@ func (a *app) acceptCommand() *cobra.Command {
 		Short: "Make the site that answered an invitation a partner",
 		Long: "Check that the answer was made with the invitation by the site that it was for, and that the invitation\n" +
 			"has not ended. Write the site's [[partner]] table to partner-SITE.toml in the directory of the\n" +
-			"configuration, and check the configuration. Nothing is replaced: the answer to an invitation is\n" +
-			"accepted once, as long as its partner is configured.\n\n" +
+			"configuration, and check the configuration. Nothing is replaced. The answer to an invitation is\n" +
+			"accepted once: used-invitation-ID beside the table says so until the invitation has ended.\n\n" +
 			"No job of the partner runs here unless --max-jobs and --user permit it, or the file is edited.\n\n" +
 			"Exit codes: 0 done, 1 refused.",
 		Example: "  switchyard invite accept south.answer --invitation south.invitation\n" +
@@ -75,7 +77,16 @@ func (c *accepting) run(cmd *cobra.Command, answer string) error {
 	if err != nil {
 		return c.refuse(err)
 	}
-	return c.admit(cmd.Context(), site, partnerFile(dir, v.For), v.ID)
+	forgetUsed(dir, protocol.InstantOf(c.now()))
+	var files newFiles
+	if err = files.useOnce(dir, &v); err != nil {
+		return err
+	}
+	err = c.admit(cmd.Context(), site, partnerFile(dir, v.For), v.ID)
+	if len(free(partnerFile(dir, v.For))) == 0 { // the site is no partner
+		files.remove()
+	}
+	return err
 }
 
 // answered is the site that has answered the invitation. The error lists all that keeps it from being a partner.
@@ -89,6 +100,7 @@ func (c *accepting) answered(ctx context.Context, cfg *config.Config, v *invitat
 		return site, err
 	}
 	wrong := append(problems.Of(err), taken(cfg, v.For)...)
+	wrong = append(wrong, used(filepath.Dir(table), v)...)
 	wrong = append(wrong, free(table)...)
 	if err == nil {
 		wrong = append(wrong, c.numberTaken(ctx, a.By.Name, a.By.Number)...)

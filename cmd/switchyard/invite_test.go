@@ -203,6 +203,43 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	}
 }
 
+// An answer counts once, also when the partner's table is removed before the invitation ends; what says so goes after that end, and is not
+// written for an answer that is refused.
+func TestAnswersCountOnce(t *testing.T) {
+	t.Parallel()
+	j := inviteAndJoin(t)
+	table := filepath.Join(j.north, "partner-south.toml")
+	usedFiles := func() int {
+		t.Helper()
+		all, err := filepath.Glob(filepath.Join(j.north, usedPrefix+"*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	broken := filepath.Join(j.north, "broken.toml")
+	writeText(t, broken, "[[partner]]\nname = \"west\"\npublic_key = \"U\"\n")
+	if got := j.accept(t); got.code != 1 || usedFiles() != 0 {
+		t.Errorf("with a broken configuration %d invitations are used: %+v", usedFiles(), got)
+	}
+	if err := os.Remove(broken); err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, usedFile(j.north, "0"), "{\"site\":\"west\",\"end_ms\":1}\n") // of one that has ended
+	wantWords(t, j.accept(t), 0, "is a partner")
+	if n := usedFiles(); n != 1 {
+		t.Errorf("%d invitations are used", n)
+	}
+	if err := os.Remove(table); err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, j.accept(t), 1, "says that this invitation has been used already; make a new one with: switchyard invite south")
+	if _, err := os.Lstat(table); err == nil {
+		t.Error("the table was written")
+	}
+	wantWords(t, command(t, "", "", "config", "check", "--config", j.north), 0, "Configuration OK")
+}
+
 // An invitation that is refused leaves nothing behind, and all that is wrong with it is said at once.
 func TestInvitationsThatAreRefused(t *testing.T) {
 	t.Parallel()
