@@ -17,7 +17,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// accepting is one run of invite accept.
+// accepting is one run of accept.
 type accepting struct {
 	*app
 	guestFlags
@@ -38,8 +38,8 @@ func (a *app) acceptCommand() *cobra.Command {
 			"accepted once: used-invitation-ID beside the table says so until the invitation has ended.\n\n" +
 			"No job of the partner runs here unless --max-jobs and --user permit it, or the file is edited.\n\n" +
 			"Exit codes: 0 done, 1 refused.",
-		Example: "  switchyard invite accept south.answer --invitation south.invitation\n" +
-			"  switchyard invite accept south.answer --invitation south.invitation --max-jobs 100 --user alice=alice --user '*=gridguest' --reload",
+		Example: "  switchyard accept south.answer --invitation south.invitation\n" +
+			"  switchyard accept south.answer --invitation south.invitation --max-jobs 100 --user alice=alice --user '*=gridguest' --reload",
 		Args: onePath("answer"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.run(cmd, args[0])
@@ -129,7 +129,7 @@ func readAnswer(path string) ([]byte, error) {
 
 // admit writes the table of the site, if the configuration is valid with it.
 func (c *accepting) admit(ctx context.Context, site invitation.Site, file, id string) error {
-	text, err := c.table(site, fmt.Sprintf("Site %s, which answered invitation %s. Written by: switchyard invite accept.", site.Name, id))
+	text, err := c.table(site, fmt.Sprintf("Site %s, which answered invitation %s. Written by: switchyard accept.", site.Name, id))
 	if err != nil {
 		return err
 	}

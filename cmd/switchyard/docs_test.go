@@ -179,7 +179,7 @@ func unknownIn(root *cobra.Command, args []string) string {
 	if err != nil {
 		return err.Error()
 	}
-	if len(rest) > 0 && command.HasSubCommands() && !strings.HasPrefix(rest[0], "-") && rest[0] == strings.ToLower(rest[0]) && command.ValidateArgs(rest[:1]) != nil {
+	if len(rest) > 0 && command.HasSubCommands() && !strings.HasPrefix(rest[0], "-") && rest[0] == strings.ToLower(rest[0]) {
 		return "there is no " + rest[0]
 	}
 	command.InitDefaultHelpFlag()

@@ -40,17 +40,16 @@ func (a *app) inviteCommand() *cobra.Command {
 	i := &inviting{app: a}
 	cmd := &cobra.Command{
 		Use:   "invite SITE --out FILE",
-		Short: "Invite a site to the grid, and accept its answer",
+		Short: "Invite a site to the grid",
 		Long: "Write an invitation for a site that is to become a partner of this one: a file that is signed by the\n" +
 			"site's key, and has its public key and URL, the end of the invitation and a secret. Send it to the\n" +
 			"administrator of that site by a way that you both trust, and keep the file. There \"switchyard join\"\n" +
-			"makes the key and the configuration, and an answer; here \"switchyard invite accept\" reads that.\n\n" +
+			"makes the key and the configuration, and an answer; here \"switchyard accept\" reads that.\n\n" +
 			"The URL is that of [nats] listen, unless that is a wildcard address: give --url then. A site that\n" +
 			"does not listen invites only sites that do.\n\n" +
 			"The commands read the configuration and the site's key: run them as root or as the peer's account.",
-		Example: "  switchyard invite south --out south.invitation --url nats://switchyard.north.example.org:7501\n" +
-			"  switchyard invite accept south.answer --invitation south.invitation --max-jobs 100 --user '*=gridguest' --reload",
-		Args: onePath("site"),
+		Example: "  switchyard invite south --out south.invitation --url nats://switchyard.north.example.org:7501",
+		Args:    onePath("site"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return i.run(cmd, protocol.SiteName(args[0]))
 		},
@@ -61,7 +60,6 @@ func (a *app) inviteCommand() *cobra.Command {
 	flags.IntVar(&i.days, "days", 7, "days until the invitation ends")
 	flags.IntVar(&i.number, "number", 0, "`number` of the site in the grid (default: that site chooses)")
 	i.from.addTo(a, cmd)
-	cmd.AddCommand(a.acceptCommand())
 	return cmd
 }
 

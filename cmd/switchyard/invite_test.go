@@ -48,7 +48,7 @@ func TestASiteJoinsByInvitation(t *testing.T) {
 	}
 	ready(t, borealis)
 
-	accept := append([]string{"invite", "accept", answer, "--invitation", invited, "--config", aurora.Config, "--reload"}, users...)
+	accept := append([]string{"accept", answer, "--invitation", invited, "--config", aurora.Config, "--reload"}, users...)
 	wantWords(t, g.at(t, aurora, "", accept...), 0, "Site borealis, number 7, is a partner", "added          partner borealis\n")
 	linkIs(t, aurora, "borealis", "up", "")
 	linkIs(t, borealis, "aurora", "up", "")
@@ -92,7 +92,7 @@ func inviteAndJoin(t *testing.T) joined {
 
 func (j *joined) accept(t *testing.T) result {
 	t.Helper()
-	return command(t, filepath.Join(j.north, "s"), "", "invite", "accept", j.answer, "--invitation", j.invitation, "--config", j.north)
+	return command(t, filepath.Join(j.north, "s"), "", "accept", j.answer, "--invitation", j.invitation, "--config", j.north)
 }
 
 // What join and accept write is a valid configuration, and none of it can be read that is secret.
@@ -288,4 +288,5 @@ func TestInvitationsThatAreRefused(t *testing.T) {
 		}
 	}
 	unchanged(t, dir, "answer", "site.key.pub")
+	wantWords(t, command(t, "", "", "invite", "accept", "--out", out+"3", "--config", other, "--url", "nats://north.example.org:7501"), 0, "Invitation for site accept until ")
 }
