@@ -327,7 +327,7 @@ packages: $(NFPM) $(CYCLONEDX) $(REGCTL)
 		image=ocidir://dist/oci:$(VERSION)
 		$(REGCTL) image create "$$image" --platform "$$platform" --created "$$date" >/dev/null
 		$(REGCTL) image mod "$$image" --replace --layer-add dir=dist/image --time "set=$$date" --reproducible \
-			--config-entrypoint '["/usr/bin/switchyard"]' --config-cmd '["peer","--config","/etc/switchyard/switchyard.toml"]' \
+			--config-entrypoint '["/usr/bin/switchyard"]' --config-cmd '["peer","--config","/etc/switchyard"]' \
 			--label org.opencontainers.image.title=Switchyard --label org.opencontainers.image.version=$(VERSION) \
 			--label org.opencontainers.image.revision=$(COMMIT) --label org.opencontainers.image.licenses=Apache-2.0 \
 			--label org.opencontainers.image.source=https://github.com/switchyard-hpc/switchyard >/dev/null

@@ -138,7 +138,7 @@ var elsewheres = []elsewhere{
 	{"docs/install.md", "sudo editor", "installs a service", "make packages-check"},
 	{"docs/install.md", "tar -xzf", "installs a service", "make packages-check"},
 	{"docs/install.md", "docker load", "needs a Docker engine", "make packages-check"},
-	{"docs/operations.md", "switchyard config check --config", "installs a service", "make packages-check"},
+	{"docs/operations.md", "sudo switchyard config check", "installs a service", "make packages-check"},
 	{"docs/operations.md", "switchyard sim sweep examples/experiments/moves.toml", "needs logs that are not in the repository", "make reproduce"},
 	{"docs/operations.md", "north$ sudo switchyard statement", "needs a month that has ended at two sites", "TestSettlement"},
 	{"docs/plugins.md", "switchyard plugin new policy nearest --dir", "compiles a module", "TestNewPlugins"},

@@ -242,7 +242,10 @@ func (g *guestFlags) table(site invitation.Site, about string) (string, error) {
 }
 
 // newFiles are files that are made together: if one fails, or what they are together is refused, none stays.
-type newFiles struct{ made []string }
+type newFiles struct {
+	made  []string
+	aside string // a file that is no part of the configuration while it has another name
+}
 
 // free says which of the files exist already.
 func free(paths ...string) (wrong problems.List) {
@@ -262,9 +265,27 @@ func (f *newFiles) write(path, text string) error {
 	return err
 }
 
+// putAside gives a file another name, by which it is not read.
+func (f *newFiles) putAside(path string) error {
+	if wrong := free(path + asideName); wrong.Err() != nil {
+		return wrong
+	}
+	if err := os.Rename(path, path+asideName); err != nil {
+		return fmt.Errorf("put aside %s: %w", path, cause(err))
+	}
+	f.aside = path
+	return nil
+}
+
+// asideName ends the name of a file that was put aside.
+const asideName = ".sample"
+
 func (f *newFiles) remove() {
 	for _, path := range f.made {
 		_ = os.Remove(path)
+	}
+	if f.aside != "" {
+		_ = os.Rename(f.aside+asideName, f.aside)
 	}
 }
 

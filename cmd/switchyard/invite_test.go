@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/invitation"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -125,6 +126,28 @@ func TestWhatJoinWrites(t *testing.T) {
 		t.Errorf("%+v, %v: %s", got, err, after)
 	}
 	wantWords(t, command(t, "", "", "config", "show", "--config", j.south), 0, "partner-east.toml", "partner-north.toml")
+}
+
+// A site of which only a package has been installed joins without an edit: the sample of the package is put aside.
+func TestJoinAfterAPackage(t *testing.T) {
+	t.Parallel()
+	j := inviteAndJoin(t)
+	dir := privateDir(t)
+	sample := filepath.Join(dir, "switchyard.toml")
+	writeText(t, sample, config.Sample())
+	if _, err := writeKey(filepath.Join(dir, "site.key")); err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, command(t, "", "", "join", j.invitation, "--dir", dir, "--user", "*=root"), 1, "is mapped to root")
+	unchanged(t, dir, "site.key", "site.key.pub", "switchyard.toml")
+	writeText(t, sample+".sample", "")
+	wantWords(t, command(t, "", "", "join", j.invitation, "--dir", dir), 1, "switchyard.toml.sample: exists already")
+	if err := os.Remove(sample + ".sample"); err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, command(t, "", "", "join", j.invitation, "--dir", dir), 0, sample+" was the sample, unchanged, and is now "+sample+".sample")
+	unchanged(t, dir, "partner-north.toml", "site.key", "site.key.pub", "site.toml", "switchyard.toml.sample")
+	wantWords(t, command(t, "", "", "config", "check", "--config", dir), 0, "Configuration OK: site south.")
 }
 
 // unchanged fails if there are other files in the directory than before.

@@ -38,8 +38,8 @@ func (a *app) joinCommand() *cobra.Command {
 			"site's key, its configuration, site.toml, and the table of the partner, partner-SITE.toml, to DIR,\n" +
 			"check them, and print an answer, which the administrator of the other site needs. The answer is not\n" +
 			"secret. A key DIR/site.key that exists is used; no file is replaced.\n\n" +
-			"If DIR has a configuration already, it must be that of the invited site, and only the table of the\n" +
-			"partner is added: so a site joins a second partner.\n\n" +
+			"If DIR has a configuration that is more than the sample of a package, it must be that of\n" +
+			"the invited site, and only the table of the partner is added: so a site joins a second partner.\n\n" +
 			"No job of the partner runs here unless --max-jobs and --user permit it, or the file is edited.\n\n" +
 			"Exit codes: 0 done, 1 refused.",
 		Example: "  switchyard join south.invitation --dir /etc/switchyard --out south.answer\n" +
@@ -91,8 +91,13 @@ func (j *joining) join(ctx context.Context, v *invitation.Invitation, number pro
 		return fmt.Errorf("--dir: %w", err)
 	}
 	site := j.newSite
-	if len(written) > 0 {
+	if len(written) == 1 && isSample(written[0]) {
+		err = j.putAside(written[0])
+	} else if len(written) > 0 {
 		site = j.knownSite
+	}
+	if err != nil {
+		return err
 	}
 	by, key, err := site(v, number)
 	if err != nil {
@@ -127,8 +132,17 @@ func (j *joining) join(ctx context.Context, v *invitation.Invitation, number pro
 	if j.out == "" {
 		j.printf("%s", text)
 	}
+	if j.aside != "" {
+		j.notice("%s was the sample, unchanged, and is now %[1]s%s", j.aside, asideName)
+	}
 	j.notice("wrote %s; give the answer to the administrator of %s, who accepts it by %s", strings.Join(j.made, ", "), v.By.Name, v.End.Text())
 	return nil
+}
+
+// isSample says whether a file is the sample of this version, as a package writes it, and nothing of a site.
+func isSample(path string) bool {
+	text, err := os.ReadFile(path)
+	return err == nil && string(text) == config.Sample()
 }
 
 // newSite writes the key and the configuration of a site that has none.
