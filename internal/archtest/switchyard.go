@@ -293,7 +293,7 @@ func libraries() []Library {
 			[]string{"github.com/nats-io/nats.go", "github.com/nats-io/nats-server/v2", "github.com/nats-io/jwt/v2"},
 			[]string{"peer/bus"},
 		},
-		{[]string{"github.com/nats-io/nkeys"}, []string{"peer/identity"}},
+		{[]string{"github.com/nats-io/nkeys", "filippo.io/edwards25519"}, []string{"peer/identity"}},
 		{[]string{"go.etcd.io/bbolt"}, []string{"peer/store"}},
 		{[]string{"github.com/cilium/ebpf"}, []string{"localsched/cgroup"}},
 		{[]string{"github.com/BurntSushi/toml"}, []string{"internal/settings"}},

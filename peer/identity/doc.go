@@ -3,10 +3,14 @@
 //
 // One key serves several purposes: it makes the certificate that the site shows
 // its partners, as the server and as the client of a connection, and it signs
-// hellos, site cards, gossip, evidence, statements and invitations. A signature made for one purpose is
+// hellos, site cards, gossip, evidence, statements, invitations and keyrings. A signature made for one purpose is
 // never good for another: [Key.Sign] puts "switchyard.v1 <purpose>" and a NUL
 // before what it signs, TLS puts 64 spaces and a context string before, and what
 // is signed of a certificate begins with the byte 0x30.
+//
+// What is sealed for a site is encrypted to the X25519 key that corresponds to its key, with the
+// purpose as the info of HPKE. That one scalar serves both Ed25519 and X25519 is known to be safe
+// (E. Thormarker, On using the same key pair for Ed25519 and an X25519 based KEM, 2021).
 //
 // The key signs no NATS nonce, although nkeys are made for that: a nonce is not
 // bound to the connection, so that a partner could hand the nonce of another
