@@ -91,7 +91,7 @@ func (c *accepting) run(cmd *cobra.Command, answer string) error {
 
 // answered is the site that has answered the invitation. The error lists all that keeps it from being a partner.
 func (c *accepting) answered(ctx context.Context, cfg *config.Config, v *invitation.Invitation, file, table string) (site invitation.Site, err error) {
-	text, err := readAnswer(file)
+	text, err := readText("answer", file)
 	if err != nil {
 		return site, err
 	}
@@ -113,16 +113,16 @@ func (c *accepting) answered(ctx context.Context, cfg *config.Config, v *invitat
 	return a.By, wrong.Err()
 }
 
-// readAnswer reads a file up to the length at which it is too long for an answer.
-func readAnswer(path string) ([]byte, error) {
+// readText reads a file up to the length at which it is too long for a text between sites.
+func readText(what, path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("the answer %s cannot be read: %w", path, cause(err))
+		return nil, fmt.Errorf("the %s %s cannot be read: %w", what, path, cause(err))
 	}
 	defer file.Close() //nolint:errcheck // read only
 	text, err := io.ReadAll(io.LimitReader(file, invitation.MaxText+1))
 	if err != nil {
-		return nil, fmt.Errorf("the answer %s cannot be read: %w", path, cause(err))
+		return nil, fmt.Errorf("the %s %s cannot be read: %w", what, path, cause(err))
 	}
 	return text, nil
 }
@@ -147,6 +147,9 @@ func (c *accepting) admit(ctx context.Context, site invitation.Site, file, id st
 		return err
 	}
 	c.printf("Site %s, number %d, is a partner by the key %s: %s.\n", console.Plain(string(site.Name)), site.Number, site.PublicKey, file)
+	if cfg.Gossip != nil {
+		c.printf("It gets the keyring of the gossip by: switchyard keyring seal %s --out FILE\n", site.Name)
+	}
 	if c.reloads {
 		return c.reload(ctx)
 	}

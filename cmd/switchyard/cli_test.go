@@ -148,6 +148,8 @@ func TestExitCodes(t *testing.T) {
 		"invite":            {nil, "", []string{"invite", "south"}, 2, "missing --out FILE"},
 		"invite for ever":   {nil, "", []string{"invite", "south", "--out=x", "--days=366"}, 2, "--days: invalid value 366; use 1 to 365"},
 		"accept":            {nil, "", []string{"accept", "x"}, 2, "missing --invitation FILE"},
+		"keyring":           {nil, "", []string{"keyring"}, 2, "missing subcommand: use keyring seal"},
+		"keyring seal":      {nil, "", []string{"keyring", "seal", "south"}, 2, "missing --out FILE"},
 		"join":              {nil, "", []string{"join", "x"}, 2, "missing --dir DIR"},
 		"join as none":      {nil, "", []string{"join", "x", "--dir=x", "--number=9001"}, 2, "--number: invalid value 9001; use 1 to 9000"},
 		"completion":        {nil, "", []string{"completion", "tcsh"}, 2, "use bash, zsh or fish"},

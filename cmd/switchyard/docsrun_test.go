@@ -163,6 +163,7 @@ var elsewheres = []elsewhere{
 	{"docs/third-party.md", "go version", "needs a binary that make build has made", "make packages"},
 	{"docs/third-party.md", "internal/packaging/licenses", "needs a binary that make build has made", "make packages"},
 	{"docs/two-sites.md", "north$ sudo switchyard invite", "needs two machines", "TestASiteJoinsByInvitation"},
+	{"docs/two-sites.md", "north$ sudo switchyard keyring", "needs two machines", "TestASiteJoinsByInvitation"},
 	{"docs/two-sites.md", "sudo install", "installs a service", "make packages-check"},
 	{"docs/two-sites.md", "sudo useradd", "makes an account", "make packages-check"},
 	{"examples/compose/README.md", "./up.sh", "needs a Docker engine", "TestBeds"},

@@ -1,10 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/netip"
 	"os"
@@ -46,7 +47,8 @@ func (a *app) inviteCommand() *cobra.Command {
 			"administrator of that site by a way that you both trust, and keep the file. There \"switchyard join\"\n" +
 			"makes the key and the configuration, and an answer; here \"switchyard accept\" reads that.\n\n" +
 			"The URL is that of [nats] listen, unless that is a wildcard address: give --url then. A site that\n" +
-			"does not listen invites only sites that do.\n\n" +
+			"does not listen invites only sites that do. If the sites of the grid meet at [nats] url, the\n" +
+			"invitation has that, or --url; have the administrator of the NATS system make a user for the site.\n\n" +
 			"The commands read the configuration and the site's key: run them as root or as the peer's account.",
 		Example: "  switchyard invite south --out south.invitation --url nats://switchyard.north.example.org:7501",
 		Args:    onePath("site"),
@@ -56,7 +58,7 @@ func (a *app) inviteCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&i.out, "out", "", "new `file` for the invitation, which is secret")
-	flags.StringVar(&i.url, "url", "", "`URL` at which the other site reaches this one, as nats://host:7501")
+	flags.StringVar(&i.url, "url", "", "`URL` at which the other site reaches this one, as nats://host:7501, or the servers of [nats] url")
 	flags.IntVar(&i.days, "days", 7, "days until the invitation ends")
 	flags.IntVar(&i.number, "number", 0, "`number` of the site in the grid (default: that site chooses)")
 	i.from.addTo(a, cmd)
@@ -77,7 +79,7 @@ func (i *inviting) run(cmd *cobra.Command, site protocol.SiteName) error {
 	if err != nil {
 		return err
 	}
-	own, err := i.ownSite(cfg, key)
+	own, meet, err := i.ownSite(cfg, key)
 	if err != nil {
 		return err
 	}
@@ -86,7 +88,7 @@ func (i *inviting) run(cmd *cobra.Command, site protocol.SiteName) error {
 	_, _ = rand.Read(id[:]) // it has no errors
 	_, _ = rand.Read(secret[:])
 	v := invitation.New(id, secret)
-	v.By, v.For, v.Number = own, site, number
+	v.By, v.For, v.Number, v.NATSURL = own, site, number, meet
 	v.End = protocol.InstantOf(i.now()).Add(protocol.Duration(i.days) * protocol.Day)
 	return i.write(cmd.Context(), cfg, key, &v)
 }
@@ -116,20 +118,26 @@ func (i *inviting) write(ctx context.Context, cfg *config.Config, key *identity.
 	return nil
 }
 
-// ownSite is what this site says of itself.
-func (i *inviting) ownSite(cfg *config.Config, key *identity.Key) (own invitation.Site, err error) {
+// ownSite is what this site says of itself, and where the sites of the grid meet, if they do.
+func (i *inviting) ownSite(cfg *config.Config, key *identity.Key) (own invitation.Site, meet string, err error) {
 	own = invitation.Site{Name: cfg.Site.Name, Number: cfg.Site.Number, PublicKey: key.Public()}
 	if cfg.NATS.URL != "" {
-		return own, errors.New("the sites of this grid meet at [nats] url, whose credentials no invitation has; exchange keys by hand, as docs/two-sites.md shows")
+		meet = cmp.Or(i.url, cfg.NATS.URL)
+		for one := range strings.SplitSeq(meet, ",") {
+			if err = config.CheckURL(strings.TrimSpace(one)); err != nil {
+				return own, "", usage("--url: %w", err)
+			}
+		}
+		return own, meet, nil
 	}
 	if cfg.NATS.Listen == "" && i.url != "" {
-		return own, usage("--url: this site has no [nats] listen, so no partner reaches it; omit --url, or set listen")
+		return own, "", usage("--url: this site has no [nats] listen, so no partner reaches it; omit --url, or set listen")
 	}
 	own.URL, err = reachable(cfg.NATS.Listen, i.url)
 	if err == nil && own.URL == "" && cfg.NATS.Listen != "" {
 		err = usage("missing --url nats://HOST:PORT: other sites cannot connect to [nats] listen = %q, which stands for all addresses of this machine", cfg.NATS.Listen)
 	}
-	return own, err
+	return own, "", err
 }
 
 // reachable is the URL of a site that listens at an address: the given one, or that of the address; empty if that names no host.
@@ -257,8 +265,10 @@ func free(paths ...string) (wrong problems.List) {
 	return wrong
 }
 
-func (f *newFiles) write(path, text string) error {
-	err := writeNew(path, text, 0o644)
+func (f *newFiles) write(path, text string) error { return f.writeMode(path, text, 0o644) }
+
+func (f *newFiles) writeMode(path, text string, mode fs.FileMode) error {
+	err := writeNew(path, text, mode)
 	if err == nil {
 		f.made = append(f.made, path)
 	}

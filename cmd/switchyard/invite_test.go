@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/invitation"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -43,7 +45,7 @@ func TestASiteJoinsByInvitation(t *testing.T) {
 	wantWords(t, g.at(t, borealis, "", append([]string{"join", invited, "--dir", borealis.Config, "--out", answer}, users...)...), 0,
 		"invitation by site aurora, number 1, with the key "+publicKeyOf(t, aurora))
 	rest, _, _ := strings.Cut(string(machine), "\n[[partner]]\n")
-	writeText(t, filepath.Join(borealis.Config, "machine.toml"), regexp.MustCompile(`(?m)^(name +|number|key +|listen) += .*\n`).ReplaceAllString(rest, ""))
+	writeText(t, filepath.Join(borealis.Config, "machine.toml"), regexp.MustCompile(`(?m)^(name +|number|key +|listen) += .*\n|^\[gossip\]\n(.+\n)*`).ReplaceAllString(rest, ""))
 	if err = borealis.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +60,23 @@ func TestASiteJoinsByInvitation(t *testing.T) {
 	}
 	if job := g.until(t, borealis, g.submit(t, borealis, "#!/bin/sh\n", "--sites=aurora"), ended); job.State != protocol.Completed || job.ID.Origin() != 7 {
 		t.Errorf("the job of borealis: %+v", job)
+	}
+
+	// Borealis gets the keyring, and the two know each other's load although no job asks for quotes.
+	ring := filepath.Join(aurora.Dir, "borealis.keyring")
+	wantWords(t, g.at(t, aurora, "", "keyring", "seal", "borealis", "--out", ring, "--config", aurora.Config), 0, "Keyring for site borealis")
+	at := regexp.MustCompile(`(?m)^bind += "(.*)"`).FindStringSubmatch(rest)[1]
+	wantWords(t, g.at(t, borealis, "", "keyring", "open", ring, "--config", borealis.Config, "--bind", at, "--advertise", at), 0, "gossip.keys. The peer gossips")
+	for _, site := range []*testbed.Site{aurora, borealis} { // so that neither remembers a quote
+		if err = site.Stop(stopPatience); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err = errors.Join(aurora.Start(), borealis.Start()); err != nil {
+		t.Fatal(err)
+	}
+	for _, pair := range [][2]*testbed.Site{{aurora, borealis}, {borealis, aurora}} {
+		seen(t, pair[0], "the load of "+string(pair[1].Name), func(s view.Site) bool { return s.Site == pair[1].Name && s.Age != nil })
 	}
 	wantWords(t, g.at(t, aurora, "", accept...), 1, "borealis is a [[partner]] of site aurora already")
 	wantWords(t, g.at(t, aurora, "", "invite", "charon", "--out", invited+"2", "--number", "7", "--config", aurora.Config), 1, "7 is the number of borealis")
@@ -312,4 +331,39 @@ func TestInvitationsThatAreRefused(t *testing.T) {
 	}
 	unchanged(t, dir, "answer", "site.key.pub")
 	wantWords(t, command(t, "", "", "invite", "accept", "--out", out+"3", "--config", other, "--url", "nats://north.example.org:7501"), 0, "Invitation for site accept until ")
+}
+
+// Sites that meet at a NATS system of their own are invited to that, and show themselves there by files that no invitation has.
+func TestJoinWhereSitesMeet(t *testing.T) {
+	t.Parallel()
+	n, _ := north(t)
+	writeText(t, filepath.Join(n, "nats.toml"), "[nats]\nurl = \"tls://nats.example.org:4222\"\n")
+	invited := filepath.Join(privateDir(t), "invitation")
+	wantWords(t, command(t, "", "", "invite", "south", "--out", invited, "--url", "tls://nats1.example.org:4222,nowhere", "--config", n), 2, "--url:", "is not of the form nats://")
+	wantWords(t, command(t, "", "", "invite", "south", "--out", invited, "--number", "2", "--config", n), 0, "Invitation for site south")
+	south := privateDir(t)
+	seed := filepath.Join(south, "nats.nkey")
+	if _, err := writeKey(seed); err != nil {
+		t.Fatal(err)
+	}
+	join := func(dir string, args ...string) result {
+		return command(t, "", "", append([]string{"join", invited, "--dir", dir, "--out", filepath.Join(n, "answer")}, args...)...)
+	}
+	wantWords(t, join(south, "--listen", "0.0.0.0:7501"), 2, "the sites of the grid meet at tls://nats.example.org:4222")
+	wantWords(t, join(south, "--nats", "user=x"), 2, `--nats: unknown key "user"`)
+	wantWords(t, join(south, "--nats", "nkey="+seed+".none"), 1, "nats.nkey.none")
+	wantWords(t, join(south, "--nats", "nkey="+seed, "--nats", "token="+seed), 1, "exclude each other")
+	unchanged(t, south, "nats.nkey", "nats.nkey.pub")
+	wantWords(t, join(south, "--nats", "nkey="+seed), 0, "wrote ")
+	wantWords(t, command(t, "", "", "config", "show", "--config", south), 0, `"tls://nats.example.org:4222"`, seed)
+	wantWords(t, command(t, filepath.Join(n, "s"), "", "accept", filepath.Join(n, "answer"), "--invitation", invited, "--config", n), 0, "Site south, number 2, is a partner")
+	for _, dir := range []string{n, south} {
+		wantWords(t, command(t, "", "", "config", "check", "--config", dir), 0, "Configuration OK")
+	}
+
+	// A site with a configuration meets there too, or not.
+	other := inviteAndJoin(t)
+	wantWords(t, command(t, "", "", "join", invited, "--dir", other.south), 1, "has no [nats] url, and the sites of the grid of north meet at tls://nats.example.org:4222")
+	wantWords(t, command(t, "", "", "join", other.invitation, "--dir", privateDir(t), "--nats", "nkey="+seed), 2, "--nats: the sites of this grid connect to each other")
+	wantWords(t, command(t, "", "", "join", other.invitation, "--dir", south), 1, "has [nats] url, at which a site meets all its partners")
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,6 +29,7 @@ type joining struct {
 
 	dir, listen, url, out string
 	number                int
+	nats                  map[string]string // keys of [nats] and their files
 }
 
 func (a *app) joinCommand() *cobra.Command {
@@ -40,10 +43,14 @@ func (a *app) joinCommand() *cobra.Command {
 			"secret. A key DIR/site.key that exists is used; no file is replaced.\n\n" +
 			"If DIR has a configuration that is more than the sample of a package, it must be that of\n" +
 			"the invited site, and only the table of the partner is added: so a site joins a second partner.\n\n" +
+			"If the sites of the grid meet at [nats] url, the invitation has that, and --nats names the files by\n" +
+			"which this site shows itself there: nkey, creds or token, and ca. The administrator of the NATS system\n" +
+			"gives them to you; no invitation has them.\n\n" +
 			"No job of the partner runs here unless --max-jobs and --user permit it, or the file is edited.\n\n" +
 			"Exit codes: 0 done, 1 refused.",
 		Example: "  switchyard join south.invitation --dir /etc/switchyard --out south.answer\n" +
-			"  switchyard join south.invitation --dir /etc/switchyard --listen 0.0.0.0:7501 --url nats://switchyard.south.example.org:7501",
+			"  switchyard join south.invitation --dir /etc/switchyard --listen 0.0.0.0:7501 --url nats://switchyard.south.example.org:7501\n" +
+			"  switchyard join south.invitation --dir /etc/switchyard --nats nkey=/etc/switchyard/nats.nkey --nats ca=/etc/switchyard/nats-ca.pem",
 		Args: onePath("invitation"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return j.run(cmd.Context(), args[0])
@@ -55,6 +62,7 @@ func (a *app) joinCommand() *cobra.Command {
 	flags.StringVar(&j.listen, "listen", "", "`HOST:PORT` where the new site accepts connections of partners (default: none)")
 	flags.StringVar(&j.url, "url", "", "`URL` at which partners reach the site (default: that of --listen)")
 	flags.IntVar(&j.number, "number", 0, "`number` of the site in the grid, if the invitation leaves it open")
+	flags.StringToStringVar(&j.nats, "nats", nil, "`KEY=FILE` of [nats]: nkey, creds, token or ca; may be given several times")
 	j.addTo(cmd)
 	return cmd
 }
@@ -86,20 +94,7 @@ func (j *joining) run(ctx context.Context, file string) error {
 
 // join writes all files. If it fails, those that it has written are to be removed.
 func (j *joining) join(ctx context.Context, v *invitation.Invitation, number protocol.SiteNumber) error {
-	written, err := filepath.Glob(filepath.Join(j.dir, "*.toml"))
-	if err != nil {
-		return fmt.Errorf("--dir: %w", err)
-	}
-	site := j.newSite
-	if len(written) == 1 && isSample(written[0]) {
-		err = j.putAside(written[0])
-	} else if len(written) > 0 {
-		site = j.knownSite
-	}
-	if err != nil {
-		return err
-	}
-	by, key, err := site(v, number)
+	by, key, err := j.site(v, number)
 	if err != nil {
 		return j.refuse(err)
 	}
@@ -139,6 +134,22 @@ func (j *joining) join(ctx context.Context, v *invitation.Invitation, number pro
 	return nil
 }
 
+// site is the site that joins: that of the configuration in the directory, or a new one.
+func (j *joining) site(v *invitation.Invitation, number protocol.SiteNumber) (by invitation.Site, key *identity.Key, err error) {
+	written, err := filepath.Glob(filepath.Join(j.dir, "*.toml"))
+	switch {
+	case err != nil:
+		return by, nil, fmt.Errorf("--dir: %w", err)
+	case len(written) == 1 && isSample(written[0]):
+		if err = j.putAside(written[0]); err != nil {
+			return by, nil, err
+		}
+	case len(written) > 0:
+		return j.knownSite(v, number)
+	}
+	return j.newSite(v, number)
+}
+
 // isSample says whether a file is the sample of this version, as a package writes it, and nothing of a site.
 func isSample(path string) bool {
 	text, err := os.ReadFile(path)
@@ -158,7 +169,11 @@ func (j *joining) newSite(v *invitation.Invitation, number protocol.SiteNumber) 
 		wrong.Add(problems.Place{}, "the invitation leaves the number of the site open; choose one that no other site of the grid has, by --number")
 	}
 	by = invitation.Site{Name: v.For, Number: number}
-	if by.URL, err = j.reached(j.listen); err != nil {
+	connects, err := j.connects(v)
+	if err == nil {
+		by.URL, err = j.reached(v, j.listen)
+	}
+	if err != nil {
 		return by, nil, err
 	}
 	if wrong.Err() != nil {
@@ -174,7 +189,7 @@ func (j *joining) newSite(v *invitation.Invitation, number protocol.SiteNumber) 
 		return by, nil, err
 	}
 	by.PublicKey = key.Public()
-	return by, key, j.write(files[0], siteText(&by, j.listen))
+	return by, key, j.write(files[0], siteText(&by, connects))
 }
 
 // outFiles are the file for the answer, if it gets one.
@@ -190,6 +205,9 @@ func (j *joining) knownSite(v *invitation.Invitation, number protocol.SiteNumber
 	if j.listen != "" {
 		return by, nil, usage("--listen: %s has a configuration already; set [nats] listen there", j.dir)
 	}
+	if len(j.nats) > 0 {
+		return by, nil, usage("--nats: %s has a configuration already; set the files in [nats] there", j.dir)
+	}
 	from := configFlag{j.dir}
 	cfg, err := from.load(j.app)
 	if err != nil {
@@ -203,7 +221,13 @@ func (j *joining) knownSite(v *invitation.Invitation, number protocol.SiteNumber
 		wrong.Add(problems.Place{File: j.dir}, "has [site] number = %d, and the site is invited as number %d; set that there, or ask for another invitation", cfg.Site.Number, number)
 	}
 	by = invitation.Site{Name: cfg.Site.Name, Number: cfg.Site.Number}
-	if by.URL, err = j.reached(cfg.NATS.Listen); err != nil {
+	switch {
+	case v.NATSURL != "" && cfg.NATS.URL == "":
+		wrong.Add(problems.Place{File: j.dir}, "has no [nats] url, and the sites of the grid of %s meet at %s; set it there, with the files by which this site shows itself", v.By.Name, v.NATSURL)
+	case v.NATSURL == "" && cfg.NATS.URL != "":
+		wrong.Add(problems.Place{File: j.dir}, "has [nats] url, at which a site meets all its partners, and %s does not meet there; ask for an invitation by a site that does", v.By.Name)
+	}
+	if by.URL, err = j.reached(v, cfg.NATS.Listen); err != nil {
 		return by, nil, err
 	}
 	if wrong.Err() != nil {
@@ -216,8 +240,14 @@ func (j *joining) knownSite(v *invitation.Invitation, number protocol.SiteNumber
 	return by, key, nil
 }
 
-// reached is the URL of the site, which listens at an address.
-func (j *joining) reached(listen string) (string, error) {
+// reached is the URL of the site, which listens at an address, unless the sites meet elsewhere.
+func (j *joining) reached(v *invitation.Invitation, listen string) (string, error) {
+	if v.NATSURL != "" {
+		if j.url != "" || j.listen != "" {
+			return "", usage("--listen and --url: the sites of the grid meet at %s, and connect to nothing else; omit them", v.NATSURL)
+		}
+		return "", nil
+	}
 	if listen == "" && j.url != "" {
 		return "", usage("--url: the site does not listen; add --listen HOST:PORT")
 	}
@@ -228,12 +258,35 @@ func (j *joining) reached(listen string) (string, error) {
 	return at, err
 }
 
-// siteText is the configuration of a new site.
-func siteText(by *invitation.Site, listen string) string {
-	about := "Partners connect to it."
-	if listen == "" {
-		about = "This site connects to its partners, and accepts no connections."
+// connects are the keys of [nats] of a new site.
+func (j *joining) connects(v *invitation.Invitation) (string, error) {
+	if v.NATSURL == "" {
+		if len(j.nats) > 0 {
+			return "", usage("--nats: the sites of this grid connect to each other, and show their keys; omit it")
+		}
+		about := "Partners connect to it."
+		if j.listen == "" {
+			about = "This site connects to its partners, and accepts no connections."
+		}
+		return fmt.Sprintf("# %s\nlisten = %s\n", about, settings.Quote(j.listen)), nil
 	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "# The sites of the grid meet there. nkey, creds or token is the file by which this site shows itself.\nurl = %s\n", settings.Quote(v.NATSURL))
+	for _, key := range slices.Sorted(maps.Keys(j.nats)) {
+		if !slices.Contains([]string{"nkey", "creds", "token", "ca"}, key) {
+			return "", usage("--nats: unknown key %q; use nkey, creds, token or ca", key)
+		}
+		file, err := filepath.Abs(j.nats[key])
+		if err != nil {
+			return "", fmt.Errorf("--nats: %w", err)
+		}
+		fmt.Fprintf(&out, "%s = %s\n", key, settings.Quote(file))
+	}
+	return out.String(), nil
+}
+
+// siteText is the configuration of a new site, with the keys of its [nats].
+func siteText(by *invitation.Site, connects string) string {
 	return fmt.Sprintf(`# Written by: switchyard join. docs/configuration.md has all keys, and "switchyard config sample" prints them.
 
 [site]
@@ -243,7 +296,5 @@ key = "site.key"                       # secret; a relative path begins at the d
 # state_dir = "/var/lib/switchyard"    # on a local disk
 
 [nats]
-# %s
-listen = %s
-`, settings.Quote(string(by.Name)), by.Number, about, settings.Quote(listen))
+%s`, settings.Quote(string(by.Name)), by.Number, connects)
 }

@@ -19,8 +19,8 @@ func (a *app) keygenCommand() *cobra.Command {
 		Short: "Create a site's key, or a grid's gossip key",
 		Long: "--out creates a site's key: FILE, which is secret and must stay at the site, and FILE.pub. The\n" +
 			"public key is also printed; partners put it into their configurations. --gossip creates a keyring\n" +
-			"file. All sites of a grid use the same keyring: transfer it as you would a password. Existing\n" +
-			"files are not overwritten.",
+			"file. All sites of a grid use the same keyring: \"switchyard keyring seal\" gives it to a partner.\n" +
+			"Existing files are not overwritten.",
 		Example: "  switchyard keygen --out /etc/switchyard/site.key\n" +
 			"  switchyard keygen --gossip /etc/switchyard/gossip.keys",
 		Args: noArgs,

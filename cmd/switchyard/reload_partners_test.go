@@ -35,16 +35,23 @@ func partnerTables(t *testing.T, site *testbed.Site) map[string]string {
 // linkIs waits until the link to a partner is in a state, for a reason with these words.
 func linkIs(t *testing.T, site *testbed.Site, partner protocol.SiteName, link, why string) {
 	t.Helper()
+	seen(t, site, fmt.Sprintf("%s with link %s (%s)", partner, link, why), func(s view.Site) bool {
+		return s.Site == partner && s.Link == link && strings.Contains(s.Reason, why)
+	})
+}
+
+// seen waits until a site knows a site like that.
+func seen(t *testing.T, site *testbed.Site, what string, is func(view.Site) bool) {
+	t.Helper()
 	client, ctx := site.Client(), patience(t)
 	defer client.Close()
 	for {
 		sites, err := client.Sites(ctx)
-		is := func(s view.Site) bool { return s.Site == partner && s.Link == link && strings.Contains(s.Reason, why) }
 		if err == nil && slices.ContainsFunc(sites.Sites, is) {
 			return
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("at %s the link to %s never became %s (%s): %+v, %v", site.Name, partner, link, why, sites.Sites, err)
+			t.Fatalf("%s never knew %s: %+v, %v", site.Name, what, sites.Sites, err)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

@@ -89,7 +89,7 @@ func (a *Answer) check(file string, v *Invitation) (wrong problems.List) {
 	}
 	a.By.check(&wrong, at)
 	if a.By.Name != v.For {
-		wrong.Add(at("by.site"), "is %s, and the invitation is for %s", a.By.name(), v.For)
+		wrong.Add(at("by.site"), "is %s, and the invitation is for %s", nameText(a.By.Name), v.For)
 	}
 	switch {
 	case v.Number != 0 && a.By.Number != v.Number:
@@ -100,7 +100,10 @@ func (a *Answer) check(file string, v *Invitation) (wrong problems.List) {
 	if a.By.PublicKey == v.By.PublicKey {
 		wrong.Add(at("by.public_key"), "is the key of %s; each site must have its own key", v.By.Name)
 	}
-	if a.By.URL == "" && v.By.URL == "" {
+	switch {
+	case v.NATSURL != "" && a.By.URL != "":
+		wrong.Add(at("by.url"), "is not used: the sites of the grid meet at %s", v.NATSURL)
+	case v.NATSURL == "" && v.By.URL == "" && a.By.URL == "":
 		wrong.Add(at("by.url"), "is missing, and %s cannot be reached either; one of the two must listen", v.By.Name)
 	}
 	return wrong

@@ -16,6 +16,7 @@ const (
 	IDBytes    = 16   // random, of an ID
 	SecretSize = 32   // random
 	maxURL     = 256
+	maxURLs    = 1024 // of a NATS system, together
 )
 
 // format is the version of both texts.
@@ -35,8 +36,9 @@ type Invitation struct {
 	ID        string              `json:"id"` // hexadecimal
 	By        Site                `json:"by"`
 	For       protocol.SiteName   `json:"for"`
-	Number    protocol.SiteNumber `json:"number,omitempty"` // of the invited site; 0: it chooses
-	End       protocol.Instant    `json:"end_ms"`           // by the clock of By
+	Number    protocol.SiteNumber `json:"number,omitempty"`   // of the invited site; 0: it chooses
+	NATSURL   string              `json:"nats_url,omitempty"` // of the NATS system at which the sites of the grid meet; empty: they connect to each other
+	End       protocol.Instant    `json:"end_ms"`             // by the clock of By
 	Secret    []byte              `json:"secret"`
 	Signature []byte              `json:"signature,omitempty"` // by the key of By, over the rest
 }
@@ -84,7 +86,7 @@ func Read(file string, text []byte, verify verifier) (v Invitation, err error) {
 		return v, err
 	}
 	if !verify(v.By.PublicKey, message, v.Signature) {
-		wrong.Add(problems.Place{File: file, Key: "signature"}, "is not by the key that the invitation names: the text was changed on its way; ask %s for a new invitation", v.By.name())
+		wrong.Add(problems.Place{File: file, Key: "signature"}, "is not by the key that the invitation names: the text was changed on its way; ask %s for a new invitation", nameText(v.By.Name))
 	}
 	return v, wrong.Err()
 }
@@ -106,9 +108,13 @@ func (v *Invitation) check(file string) (wrong problems.List) {
 		if err := v.Number.Validate(); err != nil {
 			wrong.Add(at("number"), "%v", err)
 		} else if v.Number == v.By.Number {
-			wrong.Add(at("number"), "%d is the number of %s; each site of a grid has its own", v.Number, v.By.name())
+			wrong.Add(at("number"), "%d is the number of %s; each site of a grid has its own", v.Number, nameText(v.By.Name))
 		}
 	}
+	if v.NATSURL != "" && v.By.URL != "" {
+		wrong.Add(at("by.url"), "excludes nats_url, at which the sites of the grid meet")
+	}
+	checkURL(&wrong, at("nats_url"), v.NATSURL, maxURLs)
 	if v.End <= 0 {
 		wrong.Add(at("end_ms"), "is no time")
 	}
@@ -126,9 +132,6 @@ func (v *Invitation) Expired(now protocol.Instant) error {
 	return fmt.Errorf("the invitation of %s for %s ended %s; ask for a new one", v.By.Name, v.For, v.End.Text())
 }
 
-// name is that of the site, also if it is none.
-func (s *Site) name() string { return protocol.EscapeText(fmt.Sprintf("%.40s", s.Name)) }
-
 // check says what is wrong with what a site says of itself. Its key is checked with the signature.
 func (s *Site) check(wrong *problems.List, at func(key string) problems.Place) {
 	if err := s.Name.Validate(); err != nil {
@@ -137,13 +140,15 @@ func (s *Site) check(wrong *problems.List, at func(key string) problems.Place) {
 	if err := s.Number.Validate(); err != nil {
 		wrong.Add(at("by.number"), "%v", err)
 	}
-	if s.URL == "" {
-		return
-	}
-	if err := protocol.CheckText(s.URL); err != nil {
-		wrong.Add(at("by.url"), "%v", err)
-	} else if len(s.URL) > maxURL {
-		wrong.Add(at("by.url"), "has %d bytes; at most %d are allowed", len(s.URL), maxURL)
+	checkURL(wrong, at("by.url"), s.URL, maxURL)
+}
+
+// checkURL checks the length and the letters of a URL, which may be empty. What it names is for the configuration to check.
+func checkURL(wrong *problems.List, at problems.Place, url string, most int) {
+	if err := protocol.CheckText(url); err != nil && url != "" {
+		wrong.Add(at, "%v", err)
+	} else if len(url) > most {
+		wrong.Add(at, "has %d bytes; at most %d are allowed", len(url), most)
 	}
 }
 
@@ -183,7 +188,7 @@ func decode(file, what string, text []byte, into any) error {
 		err = json.Compact(&given, text)
 	}
 	if err != nil || !bytes.Equal(given.Bytes(), same) {
-		wrong.Add(at, "is not as switchyard writes an %s: keys are missing, twice or in another order, or something follows; send the file itself", what)
+		wrong.Add(at, "is no %s as switchyard writes it: keys are missing, twice or in another order, or something follows; send the file itself", what)
 		return wrong
 	}
 	return nil

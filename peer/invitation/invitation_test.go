@@ -131,14 +131,14 @@ func TestChangedInvitations(t *testing.T) {
 		"own number":   {`"number": 2`, `"number": 1`, "each site of a grid has its own", []string{"number", "signature"}},
 		"control":      {"nats://north", `nats://\u001bnorth`, "", []string{"by.url", "signature"}},
 		"unknown key":  {`"for"`, `"fore"`, "unknown field", []string{""}},
-		"other case":   {`"for"`, `"For"`, "is not as switchyard writes an invitation", []string{""}},
-		"twice":        {`"for": "south"`, `"for": "east", "for": "south"`, "is not as switchyard writes an invitation", []string{""}},
-		"behind it":    {"\n}\n", "\n}\n{}", "is not as switchyard writes an invitation", []string{""}},
+		"other case":   {`"for"`, `"For"`, "is no invitation as switchyard writes it", []string{""}},
+		"twice":        {`"for": "south"`, `"for": "east", "for": "south"`, "is no invitation as switchyard writes it", []string{""}},
+		"behind it":    {"\n}\n", "\n}\n{}", "is no invitation as switchyard writes it", []string{""}},
 		"an answer":    {text, `{"answer_format": 1}`, "is no invitation", []string{""}},
 		"empty":        {text, "", "is no invitation", []string{""}},
 		"null":         {text, "null", "", []string{""}},
 		"too long":     {text, strings.Repeat(" ", invitation.MaxText+1), "more than 4096 bytes", []string{""}},
-		"no signature": {`"signature"`, `"Signature"`, "is not as switchyard writes an invitation", []string{""}},
+		"no signature": {`"signature"`, `"Signature"`, "is no invitation as switchyard writes it", []string{""}},
 		"short secret": {`"secret": "Bw`, `"secret": "`, "", []string{""}},
 		"bad name":     {`"for": "south"`, `"for": "South"`, "must begin with a lower case letter", []string{"for", "signature"}},
 		"large number": {`"number": 2`, `"number": 9001`, "outside 1 to 9000", []string{"number", "signature"}},
@@ -178,7 +178,7 @@ func TestChangedAnswers(t *testing.T) {
 		"format":       {`"answer_format": 1`, `"answer_format": 2`, "this version reads 1", []string{"answer_format", "code", "signature"}},
 		"an invitaton": {text, `{"invitation_format": 1}`, "is no answer", []string{""}},
 		"empty":        {text, "", "is no answer", []string{""}},
-		"behind it":    {"\n}\n", "\n}\nx", "is not as switchyard writes an answer", []string{""}},
+		"behind it":    {"\n}\n", "\n}\nx", "is no answer as switchyard writes it", []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -251,6 +251,88 @@ func FuzzReadAnswer(f *testing.F) {
 		got, err := v.ReadAnswer("ans", changed, verify)
 		if err == nil && (got.By != south() || got.Invitation != v.ID) {
 			t.Fatalf("an answer that south has not written counts: %s", changed)
+		}
+	})
+}
+
+// Where sites meet, neither of the two has a URL of its own.
+func TestWhereSitesMeet(t *testing.T) {
+	t.Parallel()
+	v := draft(7)
+	v.NATSURL = "tls://nats.example.org:4222"
+	wants(t, v.Sign(newKey(1).sign), "excludes nats_url", "by.url")
+	v.By.URL = ""
+	if err := v.Sign(newKey(1).sign); err != nil {
+		t.Fatal(err)
+	}
+	_, text := answer(t, &v)
+	if _, err := v.ReadAnswer("ans", []byte(text), verify); err != nil {
+		t.Error(err)
+	}
+	by := south()
+	by.URL = "nats://south.example.org:7501"
+	_, err := v.Answer(by, newKey(2).sign)
+	wants(t, err, "is not used: the sites of the grid meet at tls://nats.example.org:4222", "by.url")
+	v.NATSURL = strings.Repeat("x", 1025)
+	wants(t, v.Sign(newKey(1).sign), "at most 1024", "nats_url")
+}
+
+func keyring(t testing.TB) (k invitation.Keyring, text string) {
+	t.Helper()
+	k = invitation.Keyring{By: "north", For: "south", Made: end, Members: []string{"192.0.2.7:7601"}, Sealed: []byte("sealed")}
+	err := k.Sign(newKey(1).sign)
+	data, wrong := k.Encode()
+	if err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	return k, string(data)
+}
+
+// partnersOfSouth are the keys of its partners: north has two.
+func partnersOfSouth() map[protocol.SiteName][]string {
+	return map[protocol.SiteName][]string{"north": {newKey(4).public(), newKey(1).public()}, "east": {newKey(5).public()}}
+}
+
+func TestKeyrings(t *testing.T) {
+	t.Parallel()
+	k, text := keyring(t)
+	got, err := invitation.ReadKeyring("ring", []byte(text), "south", partnersOfSouth(), verify)
+	if err != nil || !reflect.DeepEqual(got, k) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	for name, c := range map[string]struct {
+		from, to, words string
+		keys            []string
+	}{
+		"member":   {"192.0.2.7", "192.0.2.8", "the text was changed", []string{"signature"}},
+		"time":     {"1800000000000", "1800000000001", "the text was changed", []string{"signature"}},
+		"no time":  {"1800000000000", "0", "is no time", []string{"made_ms", "signature"}},
+		"sealed":   {`"c2`, `"d2`, "the text was changed", []string{"signature"}},
+		"none":     {`"sealed": "c2VhbGVk"`, `"sealed": ""`, "has 0 bytes", []string{"sealed", "signature"}},
+		"by":       {`"north"`, `"east"`, "is not by a key of east", []string{"signature"}},
+		"stranger": {`"north"`, `"west"`, "west is no [[partner]]", []string{"by"}},
+		"for":      {`"south"`, `"west"`, "is west, and this is site south", []string{"for", "signature"}},
+		"format":   {`_format": 1`, `_format": 2`, "this version reads 1", []string{"keyring_format", "signature"}},
+		"answer":   {text, `{"answer_format": 1}`, "is no sealed keyring", []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := invitation.ReadKeyring("ring", []byte(changed(t, text, c.from, c.to)), "south", partnersOfSouth(), verify)
+			wants(t, err, c.words, c.keys...)
+		})
+	}
+	k.Members, k.Sealed = make([]string, 9), make([]byte, 2049)
+	wants(t, k.Sign(newKey(1).sign), "at most 8", "members", "sealed")
+}
+
+func FuzzReadKeyring(f *testing.F) {
+	k, text := keyring(f)
+	f.Add([]byte(text))
+	f.Add([]byte(`{"keyring_format": 1}`))
+	f.Fuzz(func(t *testing.T, changed []byte) {
+		got, err := invitation.ReadKeyring("ring", changed, "south", partnersOfSouth(), verify)
+		if err == nil && !reflect.DeepEqual(got, k) {
+			t.Fatalf("a keyring that north has not sealed counts: %s", changed)
 		}
 	})
 }
