@@ -104,7 +104,9 @@ func rooms() []Room { //nolint:funlen // a table
 		{Path: "protocol/common/v1", Level: forms},
 		{Path: "protocol/protocoltest", Level: forms},
 		{Path: "peer/view", Level: forms, Pure: true},
+		{Path: "peer/signedtext", Level: borders, Pure: true},
 		{Path: "peer/invitation", Level: forms, Pure: true},
+		{Path: "peer/roster", Level: forms, Pure: true},
 		{Path: "internal/slurmtext", Level: experts, Pure: true},
 
 		{Path: "plugins/policy/*", Level: experts, Pure: true},

@@ -3,7 +3,7 @@
 //
 // One key serves several purposes: it makes the certificate that the site shows
 // its partners, as the server and as the client of a connection, and it signs
-// hellos, site cards, gossip, evidence, statements, invitations and keyrings. A signature made for one purpose is
+// hellos, site cards, gossip, evidence, statements, invitations, keyrings and rosters. A signature made for one purpose is
 // never good for another: [Key.Sign] puts "switchyard.v1 <purpose>" and a NUL
 // before what it signs, TLS puts 64 spaces and a context string before, and what
 // is signed of a certificate begins with the byte 0x30.

@@ -22,6 +22,7 @@ const (
 
 	Invitation Purpose = "invitation" // of a site that is to join the grid
 	Answer     Purpose = "answer"     // to such an invitation, by that site
+	Roster     Purpose = "roster"     // of a grid
 	Keyring    Purpose = "keyring"    // of the gossip, which is also sealed
 )
 

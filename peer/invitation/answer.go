@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
+	"github.com/switchyard-hpc/switchyard/peer/signedtext"
 )
 
 // Answer is what a site that was invited gives back. Nothing in it is secret.
@@ -51,15 +52,15 @@ func (a *Answer) signed() ([]byte, error) {
 }
 
 // Encode is the text of the answer, which [ReadAnswer] reads.
-func (a *Answer) Encode() ([]byte, error) { return encode(a) }
+func (a *Answer) Encode() ([]byte, error) { return signedtext.Encode(a) }
 
 // ReadAnswer reads an answer, and checks that the holder of the invitation wrote it, and that its site has the key that it names. It
 // does not look at the end of the invitation. The error is of type [problems.List], with the name of the file at each problem.
 func (v *Invitation) ReadAnswer(file string, text []byte, verify verifier) (a Answer, err error) {
-	if err = decode(file, "answer", text, &a); err != nil {
+	if err = signedtext.Decode(file, "answer", text, MaxText, &a); err != nil {
 		return a, err
 	}
-	at := places(file)
+	at := signedtext.Places(file)
 	wrong := a.check(file, v)
 	code, err := a.code(v.Secret)
 	if err != nil {
@@ -80,7 +81,7 @@ func (v *Invitation) ReadAnswer(file string, text []byte, verify verifier) (a An
 
 // check says what is wrong with the answer in itself, and as one to the invitation.
 func (a *Answer) check(file string, v *Invitation) (wrong problems.List) {
-	at := places(file)
+	at := signedtext.Places(file)
 	if a.Format != format {
 		wrong.Add(at("answer_format"), "is %d; this version reads %d", a.Format, format)
 	}
@@ -89,7 +90,7 @@ func (a *Answer) check(file string, v *Invitation) (wrong problems.List) {
 	}
 	a.By.check(&wrong, at)
 	if a.By.Name != v.For {
-		wrong.Add(at("by.site"), "is %s, and the invitation is for %s", nameText(a.By.Name), v.For)
+		wrong.Add(at("by.site"), "is %s, and the invitation is for %s", signedtext.Name(a.By.Name), v.For)
 	}
 	switch {
 	case v.Number != 0 && a.By.Number != v.Number:

@@ -1,12 +1,12 @@
 package invitation
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
+	"github.com/switchyard-hpc/switchyard/peer/signedtext"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -15,7 +15,6 @@ const (
 	MaxText    = 4096 // that [Read] and [ReadAnswer] take
 	IDBytes    = 16   // random, of an ID
 	SecretSize = 32   // random
-	maxURL     = 256
 	maxURLs    = 1024 // of a NATS system, together
 )
 
@@ -72,12 +71,12 @@ func (v *Invitation) signed() ([]byte, error) {
 }
 
 // Encode is the text of the invitation, which [Read] reads.
-func (v *Invitation) Encode() ([]byte, error) { return encode(v) }
+func (v *Invitation) Encode() ([]byte, error) { return signedtext.Encode(v) }
 
 // Read reads an invitation and checks its form and its signature, but not its end. The error is of type
 // [problems.List], with the name of the file at each problem.
 func Read(file string, text []byte, verify verifier) (v Invitation, err error) {
-	if err = decode(file, "invitation", text, &v); err != nil {
+	if err = signedtext.Decode(file, "invitation", text, MaxText, &v); err != nil {
 		return v, err
 	}
 	wrong := v.check(file)
@@ -86,14 +85,14 @@ func Read(file string, text []byte, verify verifier) (v Invitation, err error) {
 		return v, err
 	}
 	if !verify(v.By.PublicKey, message, v.Signature) {
-		wrong.Add(problems.Place{File: file, Key: "signature"}, "is not by the key that the invitation names: the text was changed on its way; ask %s for a new invitation", nameText(v.By.Name))
+		wrong.Add(problems.Place{File: file, Key: "signature"}, "is not by the key that the invitation names: the text was changed on its way; ask %s for a new invitation", signedtext.Name(v.By.Name))
 	}
 	return v, wrong.Err()
 }
 
 // check says what is wrong with the invitation in itself.
 func (v *Invitation) check(file string) (wrong problems.List) {
-	at := places(file)
+	at := signedtext.Places(file)
 	if v.Format != format {
 		wrong.Add(at("invitation_format"), "is %d; this version reads %d", v.Format, format)
 	}
@@ -108,13 +107,13 @@ func (v *Invitation) check(file string) (wrong problems.List) {
 		if err := v.Number.Validate(); err != nil {
 			wrong.Add(at("number"), "%v", err)
 		} else if v.Number == v.By.Number {
-			wrong.Add(at("number"), "%d is the number of %s; each site of a grid has its own", v.Number, nameText(v.By.Name))
+			wrong.Add(at("number"), "%d is the number of %s; each site of a grid has its own", v.Number, signedtext.Name(v.By.Name))
 		}
 	}
 	if v.NATSURL != "" && v.By.URL != "" {
 		wrong.Add(at("by.url"), "excludes nats_url, at which the sites of the grid meet")
 	}
-	checkURL(&wrong, at("nats_url"), v.NATSURL, maxURLs)
+	signedtext.CheckURL(&wrong, at("nats_url"), v.NATSURL, maxURLs)
 	if v.End <= 0 {
 		wrong.Add(at("end_ms"), "is no time")
 	}
@@ -140,56 +139,11 @@ func (s *Site) check(wrong *problems.List, at func(key string) problems.Place) {
 	if err := s.Number.Validate(); err != nil {
 		wrong.Add(at("by.number"), "%v", err)
 	}
-	checkURL(wrong, at("by.url"), s.URL, maxURL)
-}
-
-// checkURL checks the length and the letters of a URL, which may be empty. What it names is for the configuration to check.
-func checkURL(wrong *problems.List, at problems.Place, url string, most int) {
-	if err := protocol.CheckText(url); err != nil && url != "" {
-		wrong.Add(at, "%v", err)
-	} else if len(url) > most {
-		wrong.Add(at, "has %d bytes; at most %d are allowed", len(url), most)
-	}
+	signedtext.CheckURL(wrong, at("by.url"), s.URL, signedtext.MaxURL)
 }
 
 func checkID(wrong *problems.List, at problems.Place, id string) {
 	if raw, err := hex.DecodeString(id); err != nil || len(raw) != IDBytes {
 		wrong.Add(at, "%.40q is not of %d hexadecimal digits", id, 2*IDBytes)
 	}
-}
-
-// places are those of the keys of a file.
-func places(file string) func(key string) problems.Place {
-	return func(key string) problems.Place { return problems.Place{File: file, Key: key} }
-}
-
-func encode(v any) ([]byte, error) {
-	text, err := json.MarshalIndent(v, "", "  ")
-	return append(text, '\n'), err
-}
-
-// decode reads exactly what [encode] writes but for white space between values: no other keys, none twice, and nothing behind it.
-func decode(file, what string, text []byte, into any) error {
-	var wrong problems.List
-	at := problems.Place{File: file}
-	if len(text) > MaxText {
-		wrong.Add(at, "has more than %d bytes, so it is no %s", MaxText, what)
-		return wrong
-	}
-	in := json.NewDecoder(bytes.NewReader(text))
-	in.DisallowUnknownFields()
-	if err := in.Decode(into); err != nil {
-		wrong.Add(at, "is no %s: %s", what, protocol.EscapeText(err.Error()))
-		return wrong
-	}
-	var given bytes.Buffer
-	same, err := json.Marshal(into)
-	if err == nil {
-		err = json.Compact(&given, text)
-	}
-	if err != nil || !bytes.Equal(given.Bytes(), same) {
-		wrong.Add(at, "is no %s as switchyard writes it: keys are missing, twice or in another order, or something follows; send the file itself", what)
-		return wrong
-	}
-	return nil
 }

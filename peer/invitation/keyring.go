@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
+	"github.com/switchyard-hpc/switchyard/peer/signedtext"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -46,18 +47,18 @@ func (k *Keyring) signed() ([]byte, error) {
 }
 
 // Encode is the text of the keyring, which [ReadKeyring] reads.
-func (k *Keyring) Encode() ([]byte, error) { return encode(k) }
+func (k *Keyring) Encode() ([]byte, error) { return signedtext.Encode(k) }
 
 // ReadKeyring reads a sealed keyring for a site, and checks that it is signed by one of the keys of the partner that it
 // names. The error is of type [problems.List], with the name of the file at each problem.
 func ReadKeyring(file string, text []byte, site protocol.SiteName, partners map[protocol.SiteName][]string, verify verifier) (k Keyring, err error) {
-	if err = decode(file, "sealed keyring", text, &k); err != nil {
+	if err = signedtext.Decode(file, "sealed keyring", text, MaxText, &k); err != nil {
 		return k, err
 	}
-	at := places(file)
+	at := signedtext.Places(file)
 	wrong := k.check(file)
 	if k.For != site {
-		wrong.Add(at("for"), "is %s, and this is site %s; ask %s for one that is sealed for this site", nameText(k.For), site, nameText(k.By))
+		wrong.Add(at("for"), "is %s, and this is site %s; ask %s for one that is sealed for this site", signedtext.Name(k.For), site, signedtext.Name(k.By))
 	}
 	message, err := k.signed()
 	if err != nil {
@@ -65,16 +66,16 @@ func ReadKeyring(file string, text []byte, site protocol.SiteName, partners map[
 	}
 	keys := partners[k.By]
 	if len(keys) == 0 {
-		wrong.Add(at("by"), "%s is no [[partner]] of this site; become its partner first", nameText(k.By))
+		wrong.Add(at("by"), "%s is no [[partner]] of this site; become its partner first", signedtext.Name(k.By))
 	} else if !slices.ContainsFunc(keys, func(public string) bool { return verify(public, message, k.Signature) }) {
-		wrong.Add(at("signature"), "is not by a key of %s that this site has: the text was changed on its way, or the site has replaced its key; ask %[1]s for another one", nameText(k.By))
+		wrong.Add(at("signature"), "is not by a key of %s that this site has: the text was changed on its way, or the site has replaced its key; ask %[1]s for another one", signedtext.Name(k.By))
 	}
 	return k, wrong.Err()
 }
 
 // check says what is wrong with the keyring in itself.
 func (k *Keyring) check(file string) (wrong problems.List) {
-	at := places(file)
+	at := signedtext.Places(file)
 	if k.Format != format {
 		wrong.Add(at("keyring_format"), "is %d; this version reads %d", k.Format, format)
 	}
@@ -91,13 +92,10 @@ func (k *Keyring) check(file string) (wrong problems.List) {
 		wrong.Add(at("members"), "has %d addresses; at most %d are allowed", len(k.Members), maxMembers)
 	}
 	for i, member := range k.Members {
-		checkURL(&wrong, at(fmt.Sprintf("members[%d]", i)), member, maxURL)
+		signedtext.CheckURL(&wrong, at(fmt.Sprintf("members[%d]", i)), member, signedtext.MaxURL)
 	}
 	if len(k.Sealed) == 0 || len(k.Sealed) > maxSealed {
 		wrong.Add(at("sealed"), "has %d bytes; it must have 1 to %d", len(k.Sealed), maxSealed)
 	}
 	return wrong
 }
-
-// nameText is the name of a site, also if it is none.
-func nameText(name protocol.SiteName) string { return protocol.EscapeText(fmt.Sprintf("%.40s", name)) }
