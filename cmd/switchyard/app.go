@@ -77,7 +77,7 @@ func (a *app) root() *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: "jobs", Title: "Jobs:"}, &cobra.Group{ID: "site", Title: "Sites:"})
 	grouped(root, "jobs", a.submitCommand(), a.queueCommand(), a.statusCommand(), a.cancelCommand(), a.holdCommand(), a.releaseCommand(), a.updateCommand(), a.requeueCommand(), a.waitCommand(), a.logsCommand(), a.fetchCommand(), a.eventsCommand(), a.topCommand(),
 		a.quoteCommand(), a.explainCommand(), a.historyCommand(), a.usageCommand(), a.runsCommand(), a.sharesCommand())
-	grouped(root, "site", a.sitesCommand(), a.statementCommand(), a.peerCommand(), a.reloadCommand(), a.drainCommand(), a.isolateCommand(), a.resumeCommand(), a.tokenCommand(), a.recoverCommand(), a.doctorCommand(), a.keygenCommand(), a.keyringCommand(), a.inviteCommand(), a.joinCommand(), a.acceptCommand(), a.configCommand(), a.storeCommand(), a.demoCommand(),
+	grouped(root, "site", a.sitesCommand(), a.statementCommand(), a.peerCommand(), a.reloadCommand(), a.drainCommand(), a.isolateCommand(), a.resumeCommand(), a.tokenCommand(), a.recoverCommand(), a.doctorCommand(), a.keygenCommand(), a.keyringCommand(), a.inviteCommand(), a.joinCommand(), a.acceptCommand(), a.rosterCommand(), a.configCommand(), a.storeCommand(), a.demoCommand(),
 		a.simCommand(), a.pluginCommand(), a.pricesCommand(), a.benchmarkCommand())
 	root.AddCommand(a.versionCommand(), a.completionCommand(), a.manCommand(), a.slurmCommandsCommand())
 	return root

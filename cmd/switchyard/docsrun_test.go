@@ -140,6 +140,7 @@ var elsewheres = []elsewhere{
 	{"docs/install.md", "docker load", "needs a Docker engine", "make packages-check"},
 	{"docs/operations.md", "sudo switchyard config check", "installs a service", "make packages-check"},
 	{"docs/operations.md", "switchyard sim sweep examples/experiments/moves.toml", "needs logs that are not in the repository", "make reproduce"},
+	{"docs/operations.md", "signer$ switchyard keygen", "needs several sites", "TestARosterMakesPartners"},
 	{"docs/operations.md", "north$ sudo switchyard statement", "needs a month that has ended at two sites", "TestSettlement"},
 	{"docs/plugins.md", "switchyard plugin new policy nearest --dir", "compiles a module", "TestNewPlugins"},
 	{"docs/plugins.md", "go test ./...", "compiles a module", "TestNewPlugins"},

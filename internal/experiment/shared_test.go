@@ -36,6 +36,7 @@ func notShared() map[string]string {
 		"log":         "output of a live peer",
 		"audit":       "who changed what at a live peer",
 		"partner":     "addresses and keys; an experiment says how many partners a site has in partners, and links in [data] and [[link]]",
+		"roster":      "keys and files; an experiment names its sites",
 		"handoff":     "pauses of live messages; the simulator has the defaults",
 	}
 }

@@ -168,7 +168,7 @@ func ofSite(c *config.Config) (s Site, notes []string, err error) {
 	if err := notSimulated(c); err != nil {
 		return s, nil, fmt.Errorf("site %s: %w", s.Name, err)
 	}
-	if ignored := c.SetTables("nats", "gossip", "submit", "limits", "retention", "results", "accounts", "api", "metrics", "log", "audit"); len(ignored) > 0 {
+	if ignored := c.SetTables("nats", "gossip", "roster", "submit", "limits", "retention", "results", "accounts", "api", "metrics", "log", "audit"); len(ignored) > 0 {
 		notes = append(notes, fmt.Sprintf("site %s: not simulated, as they change no decision about the jobs of a trace: [%s]", s.Name, strings.Join(ignored, "], [")))
 	}
 	return s, notes, nil

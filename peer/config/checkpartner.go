@@ -72,15 +72,18 @@ func (r *checker) checkPartners() {
 		r.AtLeast(key+".max_cpus", p.MaxCPUs, 0)
 		r.checkFileRate(key+".max_rate", p.MaxRate)
 		r.checkShared(key+".shared", p.Shared)
+		names[p.Name] = i + 1
 		if p.Latency > 0 && p.Bandwidth == 0 {
 			r.Warn(key+".latency", "has no effect without bandwidth: data then take no time")
+		}
+		if r.listed(i) {
+			continue
 		}
 		for _, user := range slices.Sorted(maps.Keys(p.Users)) {
 			r.checkUser(key+".users."+user, user)
 			r.checkAccount(key+".users."+user, p.Users[user])
 		}
 		r.warnOfGuests(key, p)
-		names[p.Name] = i + 1
 	}
 }
 
@@ -118,6 +121,7 @@ func (r *checker) checkName(key string, name protocol.SiteName, seen map[protoco
 func (r *checker) checkPublicKeys(table string, p *Partner, seen map[string]string) {
 	key := table + ".public_key"
 	switch {
+	case p.PublicKey == "" && p.PublicKeyFile == "" && r.config.Roster.File != "" && r.config.signed == nil: // the roster is not read
 	case p.PublicKey == "" && p.PublicKeyFile == "":
 		r.Problem(key, "is missing; ask the partner for the output of \"switchyard keygen\", or set public_key_file")
 	case p.PublicKey == "": // reported with the file

@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/association"
 	"github.com/switchyard-hpc/switchyard/peer/openid"
+	"github.com/switchyard-hpc/switchyard/peer/roster"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -49,13 +50,15 @@ type Config struct {
 	Metrics  Metrics   `toml:"metrics"`
 	Log      Log       `toml:"log"`
 	Audit    Audit     `toml:"audit"`
-	Plugins  []Plugin  `toml:"plugin"`  // in the order of the files
-	Partners []Partner `toml:"partner"` // in the order of the files
+	Plugins  []Plugin  `toml:"plugin"` // in the order of the files
+	Roster   Roster    `toml:"roster"`
+	Partners []Partner `toml:"partner"` // in the order of the files; after Load also those of the roster
 
 	// Warnings are those of [Load], sorted.
 	Warnings []problems.Problem
 
 	places settings.Places
+	signed *roster.Roster // nil: none
 }
 
 // Site is the table [site]: who this site is and where it keeps its things.
@@ -465,6 +468,15 @@ const (
 	JSON = "json"
 	Text = "text"
 )
+
+// Roster is the table [roster]: a signed list of sites, and which of them are partners without a table of their own.
+type Roster struct {
+	File       settings.Path     `toml:"file"`        // empty: none
+	PublicKeys []string          `toml:"public_keys"` // of those who sign it
+	Accept     []string          `toml:"accept"`      // names; "*" stands for all
+	MaxJobs    int               `toml:"max_jobs"`    // of each; 0: none
+	Users      map[string]string `toml:"users"`       // of each; "*" stands for all other users
+}
 
 // Partner is one of the tables [[partner]].
 type Partner struct {

@@ -21,7 +21,7 @@ const DefaultDir = "/etc/switchyard"
 
 // Load reads the configuration from files, and from the *.toml files of directories
 // in the order of their names; without paths, from [DefaultDir]. A key that
-// stands in several files has the value of the last; partners add up. The error
+// stands in several files has the value of the last; partners add up, also those of the roster. The error
 // is of type [problems.List].
 func Load(paths ...string) (*Config, error) {
 	if len(paths) == 0 {
@@ -89,6 +89,9 @@ func noUID(string) (uint32, error) { return 0, passwd.ErrUnknown }
 func (r *checker) finish() (*Config, error) {
 	if !r.elsewhere {
 		r.resolveKeys()
+	}
+	if !r.Broken() {
+		r.addRoster()
 	}
 	// What stands in a file that could not be read would be reported as missing.
 	if !r.Broken() {

@@ -114,6 +114,13 @@ func reference() []section { //nolint:funlen // one line for each table
 		}},
 		{name: "audit", about: "A log of who changed what at this site, by the socket, over TCP or by a reload, of calls that were denied, and of what partners did, in JSON lines (docs/operations.md).", keys: auditKeys()},
 		{name: "plugin", array: true, optional: true, about: "A plugin: a program that this peer starts, supervises and calls; one table for each plugin. docs/plugins.md explains how to write one. It runs as the peer's account, so it must be as trustworthy as the peer.", keys: pluginKeys()},
+		{name: "roster", optional: true, about: "A signed list of the sites of the grid, with their keys and URLs. A site of it is a partner if accept names it, or if a [[partner]] table of its name has no key: the table then gets keys and URL from the roster. docs/operations.md explains it.", keys: []entry{
+			{name: "file", live: true, example: `"/etc/switchyard/grid.roster"`, about: "File of the roster, as \"switchyard roster sign\" writes it. It is read at the start and by \"switchyard reload\". If unset, there is no roster."},
+			{name: "public_keys", live: true, example: `["UCSL7X3DUXIOMQGWCKNHFTQ6QE5Y3BYMZSP5CQUK5E6ZILYKGAVP75AR"]`, about: "Public keys of those who sign the roster; one signature counts. Required with file."},
+			{name: "accept", live: true, example: `["south", "east"]`, about: "Sites of the roster that are partners without a table of their own; \"*\" stands for all. If unset, none."},
+			{name: "max_jobs", live: true, example: "100", about: "Maximum number of jobs at this site at once of each site that accept makes a partner. If unset, none."},
+			{name: "users", live: true, example: `{ "*" = "gridguest" }`, about: "Users of each site that accept makes a partner, as users of [[partner]]."},
+		}},
 		{name: "partner", array: true, optional: true, about: "A site to exchange jobs with; one table for each partner. The partner must configure this site too. Jobs of a partner run here only if max_jobs and users allow it.", keys: partnerKeys()},
 	}...)
 }
@@ -391,7 +398,7 @@ func associationKeys() []entry {
 func partnerKeys() []entry {
 	return []entry{
 		{name: "name", required: true, live: true, example: `"south"`, about: "Name of the partner, as in its own [site]."},
-		{name: "public_key", live: true, example: `"UB3AOV7WTGXIUCE46224XH5OQQN3QCFCZVLDIPKZHTRYU3HWK27LJZZQ"`, about: "Public key of the partner, which \"switchyard keygen\" prints there. Either this or public_key_file is required."},
+		{name: "public_key", live: true, example: `"UB3AOV7WTGXIUCE46224XH5OQQN3QCFCZVLDIPKZHTRYU3HWK27LJZZQ"`, about: "Public key of the partner, which \"switchyard keygen\" prints there. Either this or public_key_file is required, unless the roster has the key."},
 		{name: "public_key_file", live: true, example: `"/etc/switchyard/south.pub"`, about: "File with the partner's public key, the .pub file that \"switchyard keygen\" writes there."},
 		{name: "next_public_key", live: true, example: `"UCSL7X3DUXIOMQGWCKNHFTQ6QE5Y3BYMZSP5CQUK5E6ZILYKGAVP75AR"`, about: "Key by which the partner will replace public_key; until then both are accepted. \"switchyard sites\" and \"switchyard doctor\" show when the partner uses it: then write it in place of public_key or public_key_file, and remove this line."},
 		{name: "url", live: true, example: `"nats://switchyard.south.example.org:7501"`, about: "URL of the partner's NATS server. If unset, the partner connects to this site."},

@@ -35,7 +35,8 @@ func keysOf(table reflect.Type, name string) (keys []string) {
 // uncommented is the sample with every key set, but for the given ones, and for those that
 // exclude others: "key" in any table, or "table.key".
 func uncommented(without ...string) string {
-	without = append(without, "tariff.cpu_hour", "tariff.currency", "waiting_cost.steps", "waiting_cost.parts", "association.ignore", "association.refuse")
+	without = append(without, "tariff.cpu_hour", "tariff.currency", "waiting_cost.steps", "waiting_cost.parts", "association.ignore", "association.refuse",
+		"roster.file", "roster.public_keys", "roster.accept", "roster.max_jobs", "roster.users") // its file is another one
 	return every(without...)
 }
 

@@ -31,7 +31,7 @@ func (c *Config) Changes(next *Config) (changes []Change) {
 			if from[key].text != to[key].text {
 				live := from[key].live && to[key].live || s.name == pluginSection && c.adds(to[key].element)
 				switch s.name {
-				case partnerSection:
+				case partnerSection, rosterSection:
 					live = partners
 				case associationSection:
 					live = associations
@@ -87,6 +87,7 @@ func (c *Config) adds(name string) bool {
 const (
 	pluginSection  = "plugin"
 	partnerSection = "partner"
+	rosterSection  = "roster" // makes partners
 
 	associationSection = "association"
 	oidcUserSection    = "api.oidc.user"
@@ -146,26 +147,8 @@ func (c *Config) without(other *Config) (names []protocol.SiteName) {
 func (c *Config) With(next *Config) *Config {
 	mixed := *c
 	mixed.places = maps.Clone(c.places)
-	for _, s := range reference() {
-		if s.name == partnerSection || s.name == associationSection || s.name == oidcUserSection {
-			continue
-		}
-		for i, table := range mixed.tables(s) {
-			for _, e := range s.keys {
-				if !e.live {
-					continue
-				}
-				to, _ := settings.Field(table.fields, e.name)
-				from, _ := settings.Field(next.tables(s)[i].fields, e.name)
-				to.Set(from)
-				key := settings.Join(s.name, e.name)
-				delete(mixed.places, key)
-				if at, set := next.places[key]; set {
-					mixed.places[key] = at
-				}
-			}
-		}
-	}
+	partners, associations := c.mayTake(next)
+	mixed.replaceLive(next, partners)
 	mixed.Plugins = slices.Clone(c.Plugins)
 	for i, p := range next.Plugins {
 		if c.adds(p.Name) {
@@ -173,7 +156,6 @@ func (c *Config) With(next *Config) *Config {
 			mixed.Plugins = append(mixed.Plugins, p)
 		}
 	}
-	partners, associations := c.mayTake(next)
 	if associations {
 		mixed.replaceAssociations(next)
 	}
@@ -182,12 +164,41 @@ func (c *Config) With(next *Config) *Config {
 	}
 	if partners {
 		maps.DeleteFunc(mixed.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
-		mixed.Partners = slices.Clone(next.Partners)
+		mixed.Partners, mixed.signed = slices.Clone(next.Partners), next.signed
 		for i := range next.Partners {
 			mixed.movePlaces(next, partnerSection, i, i)
 		}
 	}
 	return &mixed
+}
+
+// replaceLive takes over what may change while the peer runs of tables that there are always.
+func (c *Config) replaceLive(next *Config, partners bool) {
+	for _, s := range reference() {
+		switch s.name {
+		case partnerSection, associationSection, oidcUserSection: // each by a function of its own
+			continue
+		case rosterSection:
+			if !partners {
+				continue
+			}
+		}
+		for i, table := range c.tables(s) {
+			for _, e := range s.keys {
+				if !e.live {
+					continue
+				}
+				to, _ := settings.Field(table.fields, e.name)
+				from, _ := settings.Field(next.tables(s)[i].fields, e.name)
+				to.Set(from)
+				key := settings.Join(s.name, e.name)
+				delete(c.places, key)
+				if at, set := next.places[key]; set {
+					c.places[key] = at
+				}
+			}
+		}
+	}
 }
 
 // mayTakeOIDCUsers says whether the users of the issuers may be taken from another configuration: the issuers themselves, and

@@ -74,6 +74,9 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	if err != nil {
 		return d.notReloaded(by, err), nil
 	}
+	if err = noteRoster(mixed); err != nil {
+		return d.notReloaded(by, err), nil
+	}
 	if err = d.apply(ctx, mixed, changed, key); err != nil {
 		return api.Reloaded{}, err
 	}

@@ -76,6 +76,9 @@ func (d *Daemon) openWitness(context.Context) error {
 		return err
 	}
 	d.keys = keys
+	if err = noteRoster(d.cfg); err != nil {
+		return err
+	}
 	file, seen, err := witness.Open(keys, dir, filepath.Join(dir, "spool"))
 	if err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
@@ -83,6 +86,18 @@ func (d *Daemon) openWitness(context.Context) error {
 	d.witness, d.witnessed = file, seen
 	d.onStop("the witness file", file.Close)
 	if d.machine, err = witness.Machine(keys[0], dir, d.cfg.Site.Machine); err != nil {
+		return fmt.Errorf("[site] state_dir: %w", err)
+	}
+	return nil
+}
+
+// noteRoster has the state directory name the roster of a configuration before its sites are partners, so that no older one comes back.
+func noteRoster(cfg *config.Config) error {
+	signed := cfg.SignedRoster()
+	if signed == nil {
+		return nil
+	}
+	if err := statedir.NoteRoster(string(cfg.Site.StateDir), signed.Serial, signed.Digest()); err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
 	return nil

@@ -47,6 +47,7 @@ func looks() []look {
 		{"machine.json", "what the local scheduler said of its machine"},
 		{"witness.json", "which database this directory had last"},
 		{"public_keys", "public keys that the site has had"},
+		{"roster", "which roster of the grid counted last"},
 	}
 }
 

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// signedList has the sites sign a roster of a number, with a key that is made at first.
+func signedList(t *testing.T, dir string, serial int, sites ...*testbed.Site) (file string) {
+	t.Helper()
+	key := filepath.Join(dir, "grid.key")
+	if _, err := os.Stat(key); err != nil {
+		wantWords(t, command(t, "", "", "keygen", "--out", key), 0)
+	}
+	var list strings.Builder
+	fmt.Fprintf(&list, "serial = %d\n", serial)
+	for _, site := range sites {
+		own, err := identity.LoadKey(filepath.Join(site.Dir, "site.key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		number := map[protocol.SiteName]int{"aurora": 1, "borealis": 2}[site.Name]
+		fmt.Fprintf(&list, "[[site]]\nname = %q\nnumber = %d\npublic_key = %q\nurl = \"nats://%s\"\n", site.Name, number, own.Public(), site.Bus)
+	}
+	writeText(t, filepath.Join(dir, "grid.toml"), list.String())
+	file = filepath.Join(dir, fmt.Sprintf("%d-%d.roster", serial, len(sites)))
+	wantWords(t, command(t, "", "", "roster", "sign", filepath.Join(dir, "grid.toml"), "--key", key, "--out", file), 0, fmt.Sprintf("Roster %d with %d sites until ", serial, len(sites)))
+	return file
+}
+
+// Two sites are partners by a roster alone, and jobs run both ways. One that leaves the roster is none any more, an earlier roster does
+// not bring it back, and a later one does; no peer is started again.
+func TestARosterMakesPartners(t *testing.T) {
+	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 1}, testbed.Machine{Name: "borealis", CPUs: 1})
+	aurora, borealis := g.Sites[0], g.Sites[1]
+	account, err := testbed.JobAccount(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := privateDir(t)
+	both := signedList(t, dir, 1, aurora, borealis)
+	public, err := os.ReadFile(filepath.Join(dir, "grid.key.pub"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(site *testbed.Site, roster string) {
+		text, wrong := os.ReadFile(roster)
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		writeText(t, filepath.Join(site.Dir, "grid.roster"), string(text))
+	}
+	for site, partner := range map[*testbed.Site]string{aurora: "borealis", borealis: "aurora"} {
+		edit(t, site, partnerTables(t, site)[partner], fmt.Sprintf("\n[roster]\nfile = \"grid.roster\"\npublic_keys = [%q]\naccept = [\"*\"]\nmax_jobs = 5\nusers = { \"*\" = %q }\n",
+			strings.TrimSpace(string(public)), account.Name))
+		put(site, both)
+		if err = site.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	runs := func() {
+		linkIs(t, aurora, "borealis", "up", "")
+		linkIs(t, borealis, "aurora", "up", "")
+		for from, to := range map[*testbed.Site]*testbed.Site{aurora: borealis, borealis: aurora} {
+			if job := g.until(t, from, g.submit(t, from, "#!/bin/sh\n", "--sites="+string(to.Name)), ended); job.State != protocol.Completed || job.Site != to.Name {
+				t.Errorf("the job of %s: %+v", from.Name, job)
+			}
+		}
+	}
+	runs()
+
+	alone := signedList(t, dir, 2, aurora)
+	wantWords(t, g.at(t, aurora, "", "roster", "check", alone, "--config", aurora.Config), 0, "Roster OK: number 2, 1 sites")
+	put(aurora, alone)
+	wantWords(t, g.at(t, aurora, "", "reload"), 0, "removed        partner borealis")
+	linkIs(t, borealis, "aurora", "down", "")
+	put(aurora, both)
+	wantWords(t, g.at(t, aurora, "", "reload"), 1, "serial: is 1, and a roster with 2 has counted here: an older one does not come back")
+	wantWords(t, g.at(t, aurora, "", "roster", "check", both, "--config", aurora.Config), 1, "serial: is 1")
+	put(aurora, signedList(t, dir, 3, aurora, borealis))
+	wantWords(t, g.at(t, aurora, "", "reload"), 0, "added          partner borealis")
+	runs()
+}
+
+// What signers write is checked before it is signed, and shown as it is.
+func TestRosterCommands(t *testing.T) {
+	t.Parallel()
+	dir := privateDir(t)
+	key, list, out := filepath.Join(dir, "key"), filepath.Join(dir, "list.toml"), filepath.Join(dir, "out")
+	public, err := writeKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sign := func(text string) result {
+		writeText(t, list, text)
+		return command(t, "", "", "roster", "sign", list, "--key", key, "--out", out, "--days", "1")
+	}
+	site := fmt.Sprintf("[[site]]\nname = \"north\"\nnumber = 1\npublic_key = %q\n", public)
+	for words, text := range map[string]string{
+		"serial: is 0; begin with 1":                       site,
+		"sites: has 0 sites":                               "serial = 1\n",
+		"sites[0].name":                                    "serial = 1\n" + strings.Replace(site, "north", "North", 1),
+		"sites[1].name: duplicate, first at sites[0].name": "serial = 1\n" + site + site,
+		"sites[0].url: \"http://x\" is not of the form":    "serial = 1\n" + site + "url = \"http://x\"\n",
+		"unknown key":                                      "serial = 1\nkey = 1\n" + site,
+	} {
+		wantWords(t, sign(text), 1, words)
+	}
+	unchanged(t, dir, "key", "key.pub", "list.toml")
+	wantWords(t, sign("serial = 4\n"+site), 0, "Roster 4 with 1 sites until ", "signed by "+public)
+	wantWords(t, command(t, "", "", "roster", "show", out), 0, "Roster 4 until ", "signed by "+public, "north  1       "+public+"  -\n")
+	rewrite(t, out, out, `"serial": 4`, `"serial": 5`)
+	wantWords(t, command(t, "", "", "roster", "show", out), 1, "signature: is not by the key that the roster names")
+	wantWords(t, command(t, "", "", "roster", "show", out+".none"), 1, "cannot be read: no such file or directory")
+	n, _ := north(t)
+	wantWords(t, command(t, "", "", "roster", "check", out, "--config", n), 1, "is none of [roster] public_keys", "signature: is not by the key")
+}

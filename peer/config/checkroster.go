@@ -1,0 +1,216 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/internal/problems"
+	"github.com/switchyard-hpc/switchyard/internal/settings"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/roster"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// RosterNotice is how long before its end there are warnings of it.
+const RosterNotice = 14 * protocol.Day
+
+// anySite in accept stands for all sites of the roster.
+const anySite = "*"
+
+// SignedRoster is the roster that [Load] has read; nil: there is none.
+func (c *Config) SignedRoster() *roster.Roster { return c.signed }
+
+// ReadRoster reads a roster and checks that one of the keys of the table [roster] has signed it, that it has this site as it is, and that it
+// is not older than the last one that counted here. It does not look at its end. The error is of type [problems.List].
+func (c *Config) ReadRoster(path string) (*roster.Roster, error) {
+	text, err := readRoster(path)
+	if err != nil {
+		return nil, err
+	}
+	signed, err := roster.Read(path, text, identity.ValidatePublic, identity.Verifier(identity.Roster))
+	wrong := problems.Of(err)
+	if err != nil && wrong == nil {
+		return nil, err
+	}
+	if signed.By == "" {
+		return nil, wrong
+	}
+	at := func(key string) problems.Place { return problems.Place{File: path, Key: key} }
+	if !slices.Contains(c.Roster.PublicKeys, signed.By) {
+		wrong.Add(at("by"), "%.60q is none of [roster] public_keys, so who has signed this roster has no say here", signed.By)
+	}
+	serial, digest, err := statedir.ReadRoster(string(c.Site.StateDir))
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+	case err != nil:
+		wrong.Add(at("serial"), "cannot be compared: %v", err)
+	case signed.Serial < serial:
+		wrong.Add(at("serial"), "is %d, and a roster with %d has counted here: an older one does not come back. If the signers count from the beginning on purpose, remove %s", signed.Serial, serial, statedir.Roster(string(c.Site.StateDir)))
+	case signed.Serial == serial && signed.Digest() != digest:
+		wrong.Add(at("serial"), "is %d, and another roster with that has counted here; have the signers write a higher one", signed.Serial)
+	}
+	if own := signed.Find(c.Site.Name); own != nil && own.Number != c.Site.Number {
+		wrong.Add(at("sites"), "has %s with number %d, and [site] number is %d; have one of them corrected", c.Site.Name, own.Number, c.Site.Number)
+	}
+	return &signed, wrong.Err()
+}
+
+// readRoster reads a file up to the length at which it is too long for a roster.
+func readRoster(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err == nil {
+		defer file.Close() //nolint:errcheck // read only
+		var text []byte
+		if text, err = io.ReadAll(io.LimitReader(file, roster.MaxText+1)); err == nil {
+			return text, nil
+		}
+	}
+	var wrong problems.List
+	wrong.Add(problems.Place{File: path}, "the roster %s", settings.Unreadable(err))
+	return nil, wrong
+}
+
+// addRoster makes partners of the sites of the roster that the configuration accepts, and gives tables without keys those of
+// the roster.
+func (r *checker) addRoster() {
+	t := &r.config.Roster
+	if !r.checkRoster(t) || r.elsewhere {
+		return
+	}
+	signed, err := r.config.ReadRoster(string(t.File))
+	if err != nil {
+		lines := ProblemsOf(err)
+		r.Problem("roster.file", "%s", strings.Join(lines, "; "))
+		return
+	}
+	r.config.signed = signed
+	now := protocol.InstantOf(time.Now())
+	switch {
+	case now >= signed.End:
+		r.Warn("roster.file", "roster %d ended %s, so none of its sites is a partner; get a new one from its signers", signed.Serial, signed.End.Text())
+		signed = &roster.Roster{Serial: signed.Serial}
+	case now.Add(RosterNotice) >= signed.End:
+		r.Warn("roster.file", "roster %d ends %s; get a new one from its signers", signed.Serial, signed.End.Text())
+	}
+	r.completeTables(signed)
+	r.acceptSites(t, signed)
+}
+
+// checkRoster checks the table [roster], and says whether there is a roster to read.
+func (r *checker) checkRoster(t *Roster) bool {
+	if t.File == "" {
+		if len(t.PublicKeys)+len(t.Accept)+len(t.Users)+t.MaxJobs > 0 {
+			r.Problem("roster.file", "is missing; set the file of the roster, or remove the table")
+		}
+		return false
+	}
+	before := r.Err()
+	if len(t.PublicKeys) == 0 {
+		r.Problem("roster.public_keys", "is missing; write the public keys of those who sign the roster")
+	}
+	for i, public := range t.PublicKeys {
+		key := fmt.Sprintf("roster.public_keys[%d]", i)
+		if settings.Secret(public) {
+			r.Problem(key, "this is a secret seed; who signs the roster must make a new one now. Write the public key, which begins with U")
+		} else if err := identity.ValidatePublic(public); err != nil {
+			r.Problem(key, "%v", err)
+		}
+	}
+	for i, name := range t.Accept {
+		if err := protocol.SiteName(name).Validate(); err != nil && name != anySite {
+			r.Problem(fmt.Sprintf("roster.accept[%d]", i), "%v; write names of sites, or %q for all of the roster", err, anySite)
+		}
+	}
+	r.AtLeast("roster.max_jobs", t.MaxJobs, 0)
+	for _, user := range slices.Sorted(maps.Keys(t.Users)) {
+		r.checkUser("roster.users."+user, user)
+		r.checkAccount("roster.users."+user, t.Users[user])
+	}
+	if (t.MaxJobs > 0) != (len(t.Users) > 0) {
+		r.Warn("roster.max_jobs", "and users permit jobs of the accepted sites together; set both, or none")
+	}
+	return before == nil && r.Err() == nil
+}
+
+// completeTables gives tables of partners what the roster has of them. A table without a key of which the roster has no site is no
+// partner.
+func (r *checker) completeTables(signed *roster.Roster) {
+	all, places := r.config.Partners, maps.Clone(r.Places())
+	maps.DeleteFunc(r.Places(), func(key string, _ problems.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
+	r.config.Partners = nil
+	for i := range all {
+		p, was, now := all[i], fmt.Sprintf("%s[%d]", partnerSection, i), fmt.Sprintf("%s[%d]", partnerSection, len(r.config.Partners))
+		for key, place := range places {
+			if rest, of := strings.CutPrefix(key, was); of {
+				r.Places()[now+rest] = place
+			}
+		}
+		site := signed.Find(p.Name)
+		if site == nil && p.PublicKey == "" {
+			r.Warn(now+".name", "%s is not in the roster (%d), so it is no partner; set public_key if it is to be one", p.Name, signed.Serial)
+			maps.DeleteFunc(r.Places(), func(key string, _ problems.Place) bool { return strings.HasPrefix(key, now) })
+			continue
+		}
+		if site != nil {
+			r.complete(now, &p, site)
+		}
+		r.config.Partners = append(r.config.Partners, p)
+	}
+}
+
+// complete gives the table of a partner what the roster has of it and it does not say itself. Its keys must be among those of the roster.
+func (r *checker) complete(table string, p *Partner, site *roster.Site) {
+	from := problems.Place{File: string(r.config.Roster.File)}
+	for key, public := range map[string]string{"public_key": p.PublicKey, "next_public_key": p.NextPublicKey} {
+		if public != "" && !slices.Contains(site.PublicKeys(), public) {
+			r.Problem(settings.Join(table, key), "is not a key that the roster has of %s (%s); remove it, so that those of the roster count, or have the roster corrected", p.Name, strings.Join(site.PublicKeys(), ", "))
+		}
+	}
+	if p.PublicKey == "" {
+		p.PublicKey, p.NextPublicKey = site.PublicKey, site.NextPublicKey
+		r.Places()[settings.Join(table, "public_key")] = from
+	}
+	if p.URL == "" && r.config.NATS.URL == "" {
+		p.URL = site.URL
+		r.Places()[settings.Join(table, "url")] = from
+	}
+}
+
+// acceptSites makes partners of the sites of the roster that accept names and that have no table.
+func (r *checker) acceptSites(t *Roster, signed *roster.Roster) {
+	for i, name := range t.Accept {
+		if name != anySite && len(signed.Sites) > 0 && signed.Find(protocol.SiteName(name)) == nil {
+			r.Warn(fmt.Sprintf("roster.accept[%d]", i), "%s is not in the roster (%d), so it is no partner", name, signed.Serial)
+		}
+	}
+	for i := range signed.Sites {
+		site := &signed.Sites[i]
+		has := slices.ContainsFunc(r.config.Partners, func(p Partner) bool { return p.Name == site.Name })
+		if has || site.Name == r.config.Site.Name || !slices.Contains(t.Accept, anySite) && !slices.Contains(t.Accept, string(site.Name)) {
+			continue
+		}
+		p := Partner{Name: site.Name, PublicKey: site.PublicKey, NextPublicKey: site.NextPublicKey, URL: site.URL, MaxJobs: t.MaxJobs, Users: maps.Clone(t.Users)}
+		if n := &r.config.NATS; n.URL != "" {
+			p.URL = ""
+		} else if n.Listen == "" && p.URL == "" {
+			r.Warn("roster.accept", "%s has no URL in the roster, and this site has no [nats] listen, so neither can connect: it is no partner", site.Name)
+			continue
+		}
+		r.Places()[fmt.Sprintf("%s[%d]", partnerSection, len(r.config.Partners))] = problems.Place{File: string(t.File)}
+		r.config.Partners = append(r.config.Partners, p)
+	}
+}
+
+// listed says whether a partner is one by the roster alone: what it may do here is checked with the table [roster].
+func (r *checker) listed(i int) bool {
+	at, set := r.Places()[fmt.Sprintf("%s[%d]", partnerSection, i)]
+	return set && at.File == string(r.config.Roster.File)
+}

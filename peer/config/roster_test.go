@@ -1,0 +1,269 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/roster"
+	"github.com/switchyard-hpc/switchyard/peer/statedir"
+	"github.com/switchyard-hpc/switchyard/protocol"
+)
+
+// rostered is the directory of site north, with a roster.
+type rostered struct {
+	dir    string
+	signer *identity.Key
+	keys   map[protocol.SiteName]string
+}
+
+func key(t *testing.T) *identity.Key {
+	t.Helper()
+	seed, _, err := identity.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	k, err := identity.ParseKey(seed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+const never = 1 << 52 // the end of a roster that does not end while a test runs
+
+// inRoster is site north with a roster of north, south, east and west, of which west has no URL, and the rest of its configuration.
+func inRoster(t *testing.T, rest string) *rostered {
+	t.Helper()
+	r := &rostered{dir: t.TempDir(), signer: key(t), keys: map[protocol.SiteName]string{}}
+	for _, name := range []protocol.SiteName{"north", "south", "east", "west"} {
+		r.keys[name] = key(t).Public()
+	}
+	r.write(t, 5, never, nil)
+	r.configure(t, rest)
+	return r
+}
+
+func (r *rostered) configure(t *testing.T, rest string) {
+	t.Helper()
+	for name, public := range r.keys {
+		rest = strings.ReplaceAll(rest, "KEY-"+string(name), public)
+	}
+	writeFile(t, filepath.Join(r.dir, "north.toml"), fmt.Sprintf(
+		"[site]\nname = \"north\"\nnumber = 1\nstate_dir = %q\n[nats]\nlisten = \"\"\n%s", r.dir, strings.ReplaceAll(rest, "SIGNER", r.signer.Public())))
+}
+
+// write writes a roster without some sites.
+func (r *rostered) write(t *testing.T, serial int64, end protocol.Instant, without map[protocol.SiteName]bool) {
+	t.Helper()
+	list := roster.Roster{Serial: serial, End: end}
+	for i, name := range []protocol.SiteName{"north", "south", "east", "west"} {
+		site := roster.Site{Name: name, Number: protocol.SiteNumber(i + 1), PublicKey: r.keys[name], URL: "nats://" + string(name) + ".example.org:7501"}
+		if name == "west" {
+			site.URL = ""
+		}
+		if !without[name] {
+			list.Sites = append(list.Sites, site)
+		}
+	}
+	err := list.Sign("list", r.signer.Public(), identity.ValidatePublic, r.signer.Signer(identity.Roster))
+	text, wrong := list.Encode()
+	if err != nil || wrong != nil {
+		t.Fatal(err, wrong)
+	}
+	writeFile(t, filepath.Join(r.dir, "grid.roster"), string(text))
+}
+
+// load is the configuration, and what is wrong with it or warned of.
+func (r *rostered) load(t *testing.T) (c *config.Config, said string) {
+	t.Helper()
+	c, err := config.Load(r.dir)
+	if err != nil {
+		return nil, err.Error()
+	}
+	var lines []string
+	for _, warning := range c.Warnings {
+		lines = append(lines, warning.String())
+	}
+	return c, strings.Join(lines, "\n")
+}
+
+// partners are in words: name, whether the key is that of the roster, URL and max_jobs.
+func (r *rostered) partners(c *config.Config) (all []string) {
+	for _, p := range c.Partners {
+		all = append(all, fmt.Sprintf("%s %v %s %d %v", p.Name, p.PublicKey == r.keys[p.Name], p.URL, p.MaxJobs, p.Users))
+	}
+	return all
+}
+
+const table = "[roster]\nfile = \"grid.roster\"\npublic_keys = [\"SIGNER\"]\n"
+
+// What is in the roster is a partner if the site says so, and the tables of the site have the last word.
+func TestSitesOfARoster(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rest     string
+		partners []string
+		warns    []string
+	}{
+		"none":         {table, nil, []string{"no [[partner]] is configured"}},
+		"all":          {table + "accept = [\"*\"]\n", []string{"south true nats://south.example.org:7501 0 map[]", "east true nats://east.example.org:7501 0 map[]"}, []string{"west has no URL in the roster, and this site has no [nats] listen"}},
+		"named":        {table + "accept = [\"east\", \"ost\"]\nmax_jobs = 3\nusers = { \"*\" = \"guest\" }\n", []string{"east true nats://east.example.org:7501 3 map[*:guest]"}, []string{"ost is not in the roster (5), so it is no partner"}},
+		"by a table":   {table + "[[partner]]\nname = \"south\"\nmax_jobs = 9\nusers = { ada = \"ada\" }\n", []string{"south true nats://south.example.org:7501 9 map[ada:ada]"}, nil},
+		"own words":    {table + "accept = [\"south\"]\nmax_jobs = 3\nusers = { \"*\" = \"guest\" }\n[[partner]]\nname = \"south\"\npublic_key = \"KEY-south\"\nurl = \"nats://192.0.2.1:1\"\n", []string{"south true nats://192.0.2.1:1 0 map[]"}, nil},
+		"not there":    {table + "[[partner]]\nname = \"nowhere\"\n[[partner]]\nname = \"east\"\n", []string{"east true nats://east.example.org:7501 0 map[]"}, []string{"nowhere is not in the roster (5), so it is no partner"}},
+		"half allowed": {table + "accept = [\"east\"]\nmax_jobs = 3\n", []string{"east true nats://east.example.org:7501 3 map[]"}, []string{"and users permit jobs of the accepted sites together"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := inRoster(t, c.rest)
+			got, said := r.load(t)
+			if got == nil {
+				t.Fatal(said)
+			}
+			if fmt.Sprint(r.partners(got)) != fmt.Sprint(c.partners) {
+				t.Errorf("partners %q, want %q", r.partners(got), c.partners)
+			}
+			for _, words := range c.warns {
+				if !strings.Contains(said, words) {
+					t.Errorf("warnings %q lack %q", said, words)
+				}
+			}
+			if len(c.warns) == 0 && said != "" {
+				t.Errorf("warnings: %s", said)
+			}
+		})
+	}
+}
+
+func TestRostersThatDoNotCount(t *testing.T) {
+	t.Parallel()
+	const all = table + "accept = [\"*\"]\n"
+	for name, c := range map[string]struct {
+		change func(*testing.T, *rostered)
+		words  string
+	}{
+		"changed": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			path := filepath.Join(r.dir, "grid.roster")
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, path, strings.ReplaceAll(string(text), "south.example", "evil.example"))
+		}, "grid.roster: signature: is not by the key that the roster names"},
+		"by another": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			r.signer = key(t)
+			r.write(t, 5, never, nil)
+		}, "is none of [roster] public_keys"},
+		"older": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			if err := statedir.NoteRoster(r.dir, 6, strings.Repeat("a", 64)); err != nil {
+				t.Fatal(err)
+			}
+		}, "serial: is 5, and a roster with 6 has counted here"},
+		"another one": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			if err := statedir.NoteRoster(r.dir, 5, strings.Repeat("a", 64)); err != nil {
+				t.Fatal(err)
+			}
+		}, "serial: is 5, and another roster with that has counted here"},
+		"none": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			if err := os.Remove(filepath.Join(r.dir, "grid.roster")); err != nil {
+				t.Fatal(err)
+			}
+		}, "grid.roster: the roster"},
+		"no list": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			writeFile(t, filepath.Join(r.dir, "grid.roster"), "serial = 5\n")
+		}, "is no roster"},
+		"no signer": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			r.configure(t, "[roster]\nfile = \"grid.roster\"\n[[partner]]\nname = \"south\"\n")
+		}, "roster.public_keys: is missing"},
+		"no file": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			r.configure(t, "[roster]\naccept = [\"*\"]\n")
+		}, "roster.file: is missing"},
+		"another key": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			r.configure(t, table+"[[partner]]\nname = \"south\"\npublic_key = \"KEY-east\"\n")
+		}, "public_key: is not a key that the roster has of south"},
+		"one key": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			r.configure(t, all+"[[partner]]\nname = \"nowhere\"\nurl = \"nats://x:1\"\npublic_key = \"KEY-east\"\n")
+		}, "duplicate key"},
+		"root": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			r.configure(t, all+"max_jobs = 1\nusers = { \"*\" = \"root\" }\n")
+		}, "roster.users.*: is mapped to root"},
+		"another number": {func(t *testing.T, r *rostered) {
+			t.Helper()
+			r.configure(t, strings.Replace(all, "[roster]", "[site]\nnumber = 8\n[roster]", 1))
+			writeFile(t, filepath.Join(r.dir, "north.toml"), strings.Replace(fileText(t, filepath.Join(r.dir, "north.toml")), "\n[site]\nnumber = 8\n", "\n", 1))
+			writeFile(t, filepath.Join(r.dir, "z.toml"), "[site]\nnumber = 8\n")
+		}, "has north with number 1, and [site] number is 8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := inRoster(t, all)
+			c.change(t, r)
+			if got, said := r.load(t); got != nil || !strings.Contains(said, c.words) {
+				t.Errorf("got %+v, %s", got, said)
+			}
+		})
+	}
+}
+
+func fileText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// Of a roster that has ended no site is a partner, and tables with keys of their own go on.
+func TestEndOfARoster(t *testing.T) {
+	t.Parallel()
+	r := inRoster(t, table+"accept = [\"*\"]\n[[partner]]\nname = \"east\"\n[[partner]]\nname = \"south\"\nurl = \"nats://x:1\"\npublic_key = \"KEY-south\"\n")
+	r.write(t, 5, 1, nil)
+	got, said := r.load(t)
+	if got == nil || fmt.Sprint(r.partners(got)) != "[south true nats://x:1 0 map[]]" || !strings.Contains(said, "roster 5 ended 1970-01-01") {
+		t.Errorf("got %+v, %s", got, said)
+	}
+	soon := protocol.InstantOf(time.Now()).Add(config.RosterNotice - protocol.Hour)
+	r.write(t, 6, soon, nil)
+	if got, said = r.load(t); got == nil || len(got.Partners) != 2 || !strings.Contains(said, "roster 6 ends ") {
+		t.Errorf("got %+v, %s", got, said)
+	}
+}
+
+// A later roster changes the partners while the peer runs, as their tables would.
+func TestRosterIsReloaded(t *testing.T) {
+	t.Parallel()
+	r := inRoster(t, table+"accept = [\"*\"]\n[[partner]]\nname = \"east\"\n")
+	before, said := r.load(t)
+	r.write(t, 6, never, map[protocol.SiteName]bool{"east": true})
+	next, more := r.load(t)
+	if before == nil || next == nil {
+		t.Fatal(said, more)
+	}
+	mixed := before.With(next)
+	if added, removed := before.OtherPartners(mixed); len(added) != 0 || fmt.Sprint(removed) != "[east]" || mixed.SignedRoster().Serial != 6 {
+		t.Errorf("added %v, removed %v, roster %+v", added, removed, mixed.SignedRoster())
+	}
+	for _, change := range before.Changes(next) {
+		if !change.Live {
+			t.Errorf("%+v needs a restart", change)
+		}
+	}
+}
