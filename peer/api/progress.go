@@ -30,10 +30,11 @@ type progress struct {
 	moves bool        // whether the write deadline moves on meanwhile: the server has set one, and the handler has set none of its own
 }
 
-// newProgress begins interim answers to a request, if its client understands them. The caller ends them.
+// newProgress begins interim answers to a request, if its client understands them. The caller ends them. A client that waits for an answer
+// 100 (Expect) gets no other interim ones: the server sends that one as the handler begins to read, and may send nothing at the same time.
 func newProgress(w http.ResponseWriter, r *http.Request, who caller) *progress {
 	p := &progress{ResponseWriter: w, moves: who.remote()}
-	if r.Header.Get(progressHeader) != "" && r.ProtoAtLeast(1, 1) {
+	if r.Header.Get(progressHeader) != "" && r.Header.Get("Expect") == "" && r.ProtoAtLeast(1, 1) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.timer = time.AfterFunc(progressPause, p.say)
@@ -110,15 +111,17 @@ type patient struct {
 // RoundTrip implements [http.RoundTripper]. The error is [ErrSilent] if it has heard nothing.
 func (p *patient) RoundTrip(request *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(request.Context())
-	silence := time.AfterFunc(p.limit, func() { cancel(ErrSilent) })
-	silence.Stop()
+	s := &silence{limit: p.limit, over: func() { cancel(ErrSilent) }}
 	request = request.Clone(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteRequest:   func(httptrace.WroteRequestInfo) { silence.Reset(p.limit) },
-		Got1xxResponse: func(int, textproto.MIMEHeader) error { silence.Reset(p.limit); return nil },
+		WroteRequest:   func(httptrace.WroteRequestInfo) { s.begin() },
+		Got1xxResponse: func(int, textproto.MIMEHeader) error { s.begin(); return nil },
 	}))
 	request.Header.Set(progressHeader, "yes")
 	response, err := p.Transport.RoundTrip(request)
-	if !silence.Stop() && err != nil && context.Cause(ctx) == ErrSilent { //nolint:errorlint // it is this one
+	if s.end() {
+		if err == nil {
+			_ = response.Body.Close()
+		}
 		err = ErrSilent
 	}
 	if err != nil {
@@ -127,6 +130,52 @@ func (p *patient) RoundTrip(request *http.Request) (*http.Response, error) {
 	}
 	response.Body = &patientBody{response.Body, cancel}
 	return response, nil
+}
+
+// silence is the time in which nothing is heard of the answer to a request.
+type silence struct {
+	limit time.Duration
+	over  func() // called once after the limit
+
+	mu    sync.Mutex
+	timer *time.Timer // nil: the request is not sent yet
+	ended bool        // the answer is there, or there will be none
+	long  bool        // it has lasted for the limit before that
+}
+
+// begin begins it again. After its end it does nothing: with HTTP/2 an answer may be there before the transport says that the request is
+// sent, and to begin it then would end an answer that comes for longer than the limit.
+func (s *silence) begin() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.ended || s.long:
+	case s.timer == nil:
+		s.timer = time.AfterFunc(s.limit, s.last)
+	default:
+		s.timer.Reset(s.limit)
+	}
+}
+
+// last ends the request, unless the answer has come meanwhile.
+func (s *silence) last() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended && !s.long {
+		s.long = true
+		s.over()
+	}
+}
+
+// end ends it, and says whether it has lasted for the limit.
+func (s *silence) end() (long bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
+	return s.long
 }
 
 // patientBody ends what belongs to a request with its answer.

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -152,19 +153,63 @@ func TestSilenceEndsWaiting(t *testing.T) {
 	}
 }
 
-// TestProgressIsForThoseWhoKnow: a client that does not say that it understands interim answers gets none.
-func TestProgressIsForThoseWhoKnow(t *testing.T) {
+// TestAnswersBeforeTheRequestIsSent: an answer that begins before the transport says that the request is sent, as may be with HTTP/2, comes
+// for longer than the limit.
+func TestAnswersBeforeTheRequestIsSent(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		who := caller{user: "root", admin: true}
-		routes := (&server{Config: Config{Node: town{}, Log: discard(), Database: &slowShelf{shelf{path: os.DevNull}}}}).routes()
-		codes := codes{ResponseRecorder: httptest.NewRecorder()}
-		ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return who })
-		routes.ServeHTTP(&codes, httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/store", nil))
-		if len(codes.all) != 1 || codes.all[0] != http.StatusOK {
-			t.Errorf("answers %v", codes.all)
+		client := clientOf(t, true, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			to := http.NewResponseController(w)
+			if err := errors.Join(to.SetReadDeadline(time.Time{}), to.SetWriteDeadline(time.Time{}), to.Flush()); err != nil {
+				t.Error(err)
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+			time.Sleep(2 * answerTime)
+			_, _ = io.WriteString(w, "the end")
+		}))
+		body, sent := io.Pipe()
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, client.base, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := client.http.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		_ = sent.Close()
+		text, err := io.ReadAll(response.Body)
+		if err = errors.Join(err, response.Body.Close()); err != nil || string(text) != "the end" {
+			t.Errorf("%q, %v", text, err)
 		}
 	})
+}
+
+// TestProgressIsForThoseWhoKnow: a client that does not say that it understands interim answers gets none, nor one that waits for another one.
+func TestProgressIsForThoseWhoKnow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		header http.Header
+		some   bool
+	}{
+		"says nothing":  {http.Header{}, false},
+		"understands":   {http.Header{progressHeader: {"yes"}}, true},
+		"waits for 100": {http.Header{progressHeader: {"yes"}, "Expect": {"100-continue"}}, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			who := caller{user: "root", admin: true}
+			routes := (&server{Config: Config{Node: town{}, Log: discard(), Database: &slowShelf{shelf{path: os.DevNull}}}}).routes()
+			codes := codes{ResponseRecorder: httptest.NewRecorder()}
+			ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return who })
+			request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/v1/store", nil)
+			request.Header = c.header
+			routes.ServeHTTP(&codes, request)
+			last := len(codes.all) - 1
+			if some := slices.Contains(codes.all, http.StatusProcessing); last < 0 || codes.all[last] != http.StatusOK || some != c.some || !some && last != 0 {
+				t.Errorf("%s: answers %v", name, codes.all)
+			}
+		})
+	}
 }
 
 // codes notes the codes of an answer.
@@ -176,5 +221,7 @@ type codes struct {
 
 func (c *codes) WriteHeader(code int) {
 	c.all = append(c.all, code)
-	c.ResponseRecorder.WriteHeader(code)
+	if code != http.StatusProcessing { // a recorder takes any for the answer
+		c.ResponseRecorder.WriteHeader(code)
+	}
 }
