@@ -43,7 +43,7 @@ const maxForgotten = 1000
 // there are more than are to be kept, some at a time: it reports whether others are to follow by [Tables.ForgetRequeueable].
 func (t *Tables) Retire(j *Job, now protocol.Instant, keep rules.Requeueable) (more bool) {
 	t.leave(j)
-	kept := &ended{Job: &Job{Job: j.Job, Array: j.Array, Local: j.Local, packed: j.packed}, at: now}
+	kept := &ended{Job: &Job{Job: j.Job, Array: j.Array, Local: j.Local, packed: j.packed}, at: max(now, t.requeueable.void+1)} // the clock may have been set back
 	if kept.Array == nil {
 		kept.bytes = kept.Payload().Bytes()
 	}

@@ -149,6 +149,32 @@ func TestReopenedArray(t *testing.T) {
 	}
 }
 
+// TestEndedAfterWhatIsVoid: a job that ends once others are void can be requeued, also by a clock that was set back.
+func TestEndedAfterWhatIsVoid(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	retire := func() protocol.JobID {
+		job := jobIn(row.JobInGridQueue)
+		h.AddJob(job, &protocol.Payload{Script: []byte("x")})
+		h.Retire(job, 5, plenty)
+		return job.Spec.Job
+	}
+	before := retire()
+	h.VoidRequeueable(7)
+	if h.Requeueable(before) != nil {
+		t.Error("what is void can be requeued")
+	}
+	if first, more := h.ForgetRequeueable(0, plenty); first != 0 || more {
+		t.Errorf("left is what ended at %v, and %v", first, more)
+	}
+	if h.Requeueable(retire()) == nil {
+		t.Error("what ended later cannot be requeued")
+	}
+	if first, more := h.ForgetRequeueable(7, plenty); first != 8 || more {
+		t.Errorf("left is what ended at %v, and %v", first, more)
+	}
+}
+
 // TestForgetRequeueable: what has ended, or is too much, is dropped in the order of the ends, a thousand jobs at a time, and what is void can
 // be requeued no more before that.
 func TestForgetRequeueable(t *testing.T) {
