@@ -27,7 +27,7 @@
 //	POST   /v1/tokens              a new one                        NewToken → CreatedToken, at the socket only
 //	DELETE /v1/tokens/{token}      revoke                           → view.Done, at the socket only
 //
-// A client that sends the header Switchyard-Progress, and no Expect, gets an interim answer (102) every 15 seconds until
+// A client that sends the header Switchyard-Progress, and no Expect, gets an interim answer (102) every 100 seconds until
 // the answer begins, by which it knows that the peer is at work.
 //
 // All errors are a view.Refusal in JSON, with the HTTP status that fits
