@@ -63,12 +63,12 @@ func reap(peer int) (status syscall.WaitStatus, ended bool) {
 	}
 }
 
-// endedWith is how this process ends when the peer has. What was wrong, the peer has said.
+// endedWith is how this process ends when the peer has. What was wrong, the peer has said, unless a signal ended it.
 func endedWith(status syscall.WaitStatus) error {
 	const killed = 128
 	switch {
 	case status.Signaled():
-		return &exitError{code: killed + int(status.Signal())}
+		return &exitError{code: killed + int(status.Signal()), err: fmt.Errorf("the peer was ended by signal %d (%[1]v)", status.Signal())}
 	case status.ExitStatus() != 0:
 		return &exitError{code: status.ExitStatus()}
 	}

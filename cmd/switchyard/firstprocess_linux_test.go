@@ -191,6 +191,9 @@ func TestEndOfPeerIsEndOfContainer(t *testing.T) {
 		t.Errorf("the peer is killed, and the container exits with %d, want %d", code, want)
 	}
 	gone(t, left)
+	if text, err := os.ReadFile(site.Log); err != nil || !strings.HasSuffix(string(text), "the peer was ended by signal 9 (killed)\n") {
+		t.Errorf("the end of the peer is not said: %v\n%s", err, text)
+	}
 	if err := os.WriteFile(site.Config, []byte("[nonsense]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
