@@ -69,6 +69,8 @@ controller)
 	;;
 node)
 	install -d /var/spool/slurmd
+	# Before each job slurmd closes every file that it could have open: with the limit of some engines, a thousand million.
+	ulimit -n 4096
 	serve slurmd -D
 	;;
 esac
