@@ -2,7 +2,6 @@ package witness
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"time"
@@ -51,12 +50,12 @@ func (l *Lock) Close() error {
 	return l.listener.Close()
 }
 
-// holderOf reads who holds a lock.
-func holderOf(conn net.Conn) string {
+// holderOf reads who holds a lock. The error is [io.EOF] if the connection ends without a word.
+func holderOf(conn net.Conn) (string, error) {
 	_ = conn.SetDeadline(time.Now().Add(answerTime))
 	words, err := io.ReadAll(io.LimitReader(conn, 4096))
-	if err != nil || len(words) == 0 {
-		return fmt.Sprintf("it does not say who it is (%v)", err)
+	if err == nil && len(words) == 0 {
+		err = io.EOF
 	}
-	return string(words)
+	return string(words), err
 }
