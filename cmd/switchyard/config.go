@@ -31,7 +31,11 @@ func (f *configFlag) addTo(a *app, cmd *cobra.Command) {
 
 // load reads the configuration and tells all that is wrong with it.
 func (f *configFlag) load(a *app) (*config.Config, error) {
-	cfg, err := config.Load(*f...)
+	return a.valid(config.Load(*f...))
+}
+
+// valid is a configuration that was read without an error; what is wrong with another one is printed.
+func (a *app) valid(cfg *config.Config, err error) (*config.Config, error) {
 	if err == nil {
 		return cfg, nil
 	}

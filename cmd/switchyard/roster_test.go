@@ -120,5 +120,5 @@ func TestRosterCommands(t *testing.T) {
 	wantWords(t, command(t, "", "", "roster", "show", out), 1, "signature: is not by the key that the roster names")
 	wantWords(t, command(t, "", "", "roster", "show", out+".none"), 1, "cannot be read: no such file or directory")
 	n, _ := north(t)
-	wantWords(t, command(t, "", "", "roster", "check", out, "--config", n), 1, "is none of [roster] public_keys", "signature: is not by the key")
+	wantWords(t, command(t, "", "", "roster", "check", out, "--config", n), 1, "roster.public_keys: is missing")
 }

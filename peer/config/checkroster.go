@@ -28,10 +28,10 @@ const anySite = "*"
 // SignedRoster is the roster that [Load] has read; nil: there is none.
 func (c *Config) SignedRoster() *roster.Roster { return c.signed }
 
-// ReadRoster reads a roster and checks that one of the keys of the table [roster] has signed it, that it has this site as it is, and that it
+// readRoster reads a roster and checks that one of the keys of the table [roster] has signed it, that it has this site as it is, and that it
 // is not older than the last one that counted here. It does not look at its end. The error is of type [problems.List].
-func (c *Config) ReadRoster(path string) (*roster.Roster, error) {
-	text, err := readRoster(path)
+func (c *Config) readRoster(path string) (*roster.Roster, error) {
+	text, err := rosterText(path)
 	if err != nil {
 		return nil, err
 	}
@@ -63,8 +63,8 @@ func (c *Config) ReadRoster(path string) (*roster.Roster, error) {
 	return &signed, wrong.Err()
 }
 
-// readRoster reads a file up to the length at which it is too long for a roster.
-func readRoster(path string) ([]byte, error) {
+// rosterText reads a file up to the length at which it is too long for a roster.
+func rosterText(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err == nil {
 		defer file.Close() //nolint:errcheck // read only
@@ -85,7 +85,7 @@ func (r *checker) addRoster() {
 	if !r.checkRoster(t) || r.elsewhere {
 		return
 	}
-	signed, err := r.config.ReadRoster(string(t.File))
+	signed, err := r.config.readRoster(string(t.File))
 	if err != nil {
 		lines := ProblemsOf(err)
 		r.Problem("roster.file", "%s", strings.Join(lines, "; "))
@@ -212,5 +212,5 @@ func (r *checker) acceptSites(t *Roster, signed *roster.Roster) {
 // listed says whether a partner is one by the roster alone: what it may do here is checked with the table [roster].
 func (r *checker) listed(i int) bool {
 	at, set := r.Places()[fmt.Sprintf("%s[%d]", partnerSection, i)]
-	return set && at.File == string(r.config.Roster.File)
+	return set && r.config.Roster.File != "" && at.File == string(r.config.Roster.File)
 }

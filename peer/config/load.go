@@ -24,13 +24,16 @@ const DefaultDir = "/etc/switchyard"
 // stands in several files has the value of the last; partners add up, also those of the roster. The error
 // is of type [problems.List].
 func Load(paths ...string) (*Config, error) {
-	if len(paths) == 0 {
-		paths = []string{DefaultDir}
-	}
 	c := newChecker()
-	for _, file := range c.find(paths) {
-		c.File(file)
-	}
+	c.read(paths)
+	return c.finish()
+}
+
+// LoadWithRoster is [Load] with another file in place of [roster] file, which need not be there.
+func LoadWithRoster(roster string, paths ...string) (*Config, error) {
+	c := newChecker()
+	c.read(paths)
+	c.config.Roster.File = settings.Path(roster)
 	return c.finish()
 }
 
@@ -39,10 +42,18 @@ func Load(paths ...string) (*Config, error) {
 func LoadElsewhere(paths ...string) (*Config, error) {
 	c := newChecker()
 	c.elsewhere, c.uidOf = true, noUID
-	for _, file := range c.find(paths) {
-		c.File(file)
-	}
+	c.read(paths)
 	return c.finish()
+}
+
+// read reads the files of the paths, or of [DefaultDir].
+func (r *checker) read(paths []string) {
+	if len(paths) == 0 {
+		paths = []string{DefaultDir}
+	}
+	for _, file := range r.find(paths) {
+		r.File(file)
+	}
 }
 
 func newChecker() *checker {

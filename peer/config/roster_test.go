@@ -267,3 +267,46 @@ func TestRosterIsReloaded(t *testing.T) {
 		}
 	}
 }
+
+// A roster is looked at before it is put in place, whatever is there: none yet, or one by a key that has no say any more. It must go with the
+// tables of the site.
+func TestRosterBeforeItIsInPlace(t *testing.T) {
+	t.Parallel()
+	r := inRoster(t, table+"accept = [\"south\"]\n[[partner]]\nname = \"east\"\npublic_key = \"KEY-east\"\n")
+	stolen := r.signer
+	r.signer = key(t)
+	r.configure(t, table+"accept = [\"south\"]\n[[partner]]\nname = \"east\"\npublic_key = \"KEY-east\"\n")
+	if got, said := r.load(t); got != nil {
+		t.Fatalf("a roster by another key counts: %s", said)
+	}
+	current, next := filepath.Join(r.dir, "grid.roster"), filepath.Join(r.dir, "next.roster")
+	replace := func(by *identity.Key, serial int64) {
+		t.Helper()
+		was := fileText(t, current)
+		r.signer = by
+		r.write(t, serial, never, nil)
+		writeFile(t, next, fileText(t, current))
+		writeFile(t, current, was)
+	}
+	own := r.signer
+	replace(own, 6)
+	if c, err := config.LoadWithRoster(next, r.dir); err != nil || c.SignedRoster().Serial != 6 || len(c.Partners) != 2 {
+		t.Errorf("got %+v, %v", c, err)
+	}
+	if err := os.Remove(current); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := config.LoadWithRoster(next, r.dir); err != nil {
+		t.Errorf("without one in place: %v", err)
+	}
+	writeFile(t, current, "")
+	replace(stolen, 7)
+	if _, err := config.LoadWithRoster(next, r.dir); err == nil || !strings.Contains(err.Error(), "is none of [roster] public_keys") {
+		t.Errorf("by another key: %v", err)
+	}
+	r.keys["east"] = key(t).Public()
+	replace(own, 8)
+	if _, err := config.LoadWithRoster(next, r.dir); err == nil || !strings.Contains(err.Error(), "public_key: is not a key that the roster has of east") {
+		t.Errorf("with another key than the table: %v", err)
+	}
+}
