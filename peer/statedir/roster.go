@@ -26,13 +26,18 @@ func ReadRoster(dir string) (serial int64, digest string, err error) {
 	return serial, digest, nil
 }
 
-// NoteRoster has [ReadRoster] return a roster that is about to count. It waits for the disk.
+// NoteRoster has [ReadRoster] return a roster that is about to count. It refuses one that is older than the last,
+// as after a reload that compared with another state directory. It waits for the disk.
 func NoteRoster(dir string, serial int64, digest string) error {
-	if noted, same, err := ReadRoster(dir); err != nil || noted == serial && same == digest {
+	noted, same, err := ReadRoster(dir)
+	switch {
+	case err != nil || noted == serial && same == digest:
 		return err
+	case serial < noted:
+		return fmt.Errorf("last roster: %d has counted here, and %d is older", noted, serial)
 	}
 	// Who checks a configuration may be another account than the peer's.
-	if err := Replace(Roster(dir), fmt.Appendf(nil, "%d %s\n", serial, digest), 0o644); err != nil {
+	if err = Replace(Roster(dir), fmt.Appendf(nil, "%d %s\n", serial, digest), 0o644); err != nil {
 		return fmt.Errorf("last roster: %w", err)
 	}
 	return nil

@@ -22,6 +22,12 @@ func TestRostersAreNoted(t *testing.T) {
 			t.Errorf("noted %d, read %d %s: %v, %v", serial, got, digest, err, failed)
 		}
 	}
+	if err := statedir.NoteRoster(dir, 8, strings.Repeat("a", 64)); err == nil {
+		t.Error("an older roster was noted")
+	}
+	if serial, _, err := statedir.ReadRoster(dir); serial != 9 || err != nil {
+		t.Errorf("after an older one it is %d, %v", serial, err)
+	}
 	for _, damaged := range []string{"", "x", "7", "7 abc\n"} {
 		if err := os.WriteFile(statedir.Roster(dir), []byte(damaged), 0o600); err != nil {
 			t.Fatal(err)
