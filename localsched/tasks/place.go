@@ -71,7 +71,7 @@ func (a Allocation) Place(r Request) (place Place, err error) {
 	return place, nil
 }
 
-// tasks is how many there shall be, on so many nodes with room for so many each.
+// tasks is how many there shall be, on a number of nodes, by the room of each.
 func (r Request) tasks(nodes int, room []int) int {
 	switch {
 	case r.Tasks > 0:

@@ -15,7 +15,7 @@ import (
 // peer, and for no longer than answerTime if it hears nothing.
 const (
 	progressHeader = "Switchyard-Progress" // of a request: its client understands interim answers
-	// progressPause is longer than waitTime, so that an answer of the usual time passes proxies that take an interim one for the last.
+	// progressPause is longer than waitTime, so that nearly all answers pass proxies that take an interim one for the last.
 	progressPause = 100 * time.Second
 	// answerTime is how long the client waits for an answer, or for the next interim one: longer than any honest peer of a version without
 	// interim answers takes, which waits [waitTime] for a job's end, and answers nearly all else sooner.
