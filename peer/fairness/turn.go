@@ -34,9 +34,8 @@ type turn struct {
 	book    *Book
 	now     protocol.Instant
 	job     func(protocol.JobID) *row.Job
-	tree    *fairshare.Tree // nil: use does not count
+	tree    *fairshare.Tree // which knows the users of all heads; nil: to be made, or use does not count
 	taken   []claim
-	known   bool // the tree knows the users of all heads
 }
 
 // Take takes up to n jobs of this site from its grid queue, in order of priority, those of the same priority
@@ -46,9 +45,6 @@ func (b *Book) Take(queue *gridqueue.Queue, n int, now protocol.Instant, job fun
 		return queue.Take(n), nil
 	}
 	t := turn{book: b, now: now, job: job}
-	if b.Shares() {
-		t.tree = b.standings(now)
-	}
 	ids := queue.TakeBy(n, t.choose)
 	for _, c := range t.taken {
 		b.count(c, -1)
@@ -82,8 +78,11 @@ func (t *turn) choose(heads []protocol.JobID) (next int, take bool) {
 
 // highest is the index of the job with the highest priority.
 func (t *turn) highest(heads []protocol.JobID) (best int) {
-	if !t.known && t.tree != nil {
-		t.known = true
+	if len(heads) == 1 {
+		return 0
+	}
+	if t.tree == nil && t.book.Shares() {
+		t.tree = t.book.standings(t.now)
 		for _, id := range heads {
 			t.tree.Know(KeyOf(&t.job(id).Spec))
 		}
