@@ -69,6 +69,7 @@ func (p *Peer) countUse(j *tables.Job) {
 		since = max(since, end.Add(-j.Spec.WallTime))
 	}
 	p.rows.SaveUse(p.rows.Fair.Count(j.Site, p.cfg.Site, &j.Spec, since, end))
+	p.useChanged()
 }
 
 // countGuestUse counts what a guest used here since its commit, in its account of this site.
@@ -76,4 +77,5 @@ func (p *Peer) countGuestUse(g *tables.Guest, r *localrun.Run) {
 	end, spec := min(r.Over(), p.now), g.Spec
 	spec.Account = p.rows.Fair.AccountOf(fairness.Local{Origin: g.Origin, Account: r.Association.Account, Spec: &g.Spec})
 	p.rows.SaveUse(p.rows.Fair.Count(p.cfg.Site, g.Origin, &spec, max(end.Add(-r.Outcome.Ran), r.Since), end))
+	p.useChanged()
 }

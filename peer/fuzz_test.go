@@ -317,7 +317,7 @@ func (z *fuzzed) message() protocol.Message {
 		return protocol.UnknownJob{Tag: z.tag()}
 	case 18:
 		return protocol.UseReport{At: z.soon(), HalfLife: protocol.Day << z.pick(2), Uses: []protocol.Use{
-			{Origin: []protocol.SiteName{"a", "b", "c"}[z.pick(3)], User: "u", Period: int64(z.soon()) / int64(protocol.Hour), Amount: int64(z.pick(3)) << 40},
+			{Origin: []protocol.SiteName{"a", "b", "c"}[z.pick(3)], User: "u", Period: int64(z.soon()) / int64(protocol.Hour), Amount: int64(z.pick(3)) << 40, Remaining: int64(z.pick(2)) << 40},
 		}}
 	case 17:
 		return protocol.PlannedStarts{Starts: []protocol.PlannedStart{

@@ -297,6 +297,8 @@ func (p *Peer) handleStatus(one *partner.Partner, m protocol.Status) {
 	if began {
 		p.noteStarted(j)
 		p.recordStart(j)
+		p.rows.Fair.Start(p.elsewhere(j), false, p.now)
+		p.useChanged()
 		p.logEvent(event.LogEvent{Kind: event.LogJobStarted, Job: m.Tag.Job, Site: one.Site, Epoch: m.Tag.Epoch, State: m.State})
 	}
 }

@@ -57,6 +57,10 @@ type Peer struct {
 	drawing  pricing.Drawing
 	loadAt   protocol.Instant // 0: never known
 
+	useCounted      protocol.Instant // when use was last counted again for the local queue; 0: never
+	prioritizedAt   protocol.Instant // when jobs there were last given their priorities
+	changesReported protocol.Instant // when partners last got a report of changes of use
+
 	rounds    map[protocol.RoundID]*round
 	open      *round // the one that places jobs of the grid queue
 	trial     *round // of jobs that wait in a local queue

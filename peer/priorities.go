@@ -9,6 +9,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/fairness"
 	"github.com/switchyard-hpc/switchyard/peer/localrun"
 	"github.com/switchyard-hpc/switchyard/peer/row"
+	"github.com/switchyard-hpc/switchyard/peer/tables"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,10 +22,56 @@ func (p *Peer) prioritize() {
 	if !fair.Prioritizes() {
 		return
 	}
-	p.after(prioritizeEvery, due.Once(due.PriorityTimer))
 	tags := p.rows.RunTags()
-	fair.RefreshLocal(p.now, p.running(tags))
+	if p.useCounted == 0 || p.now.Sub(p.useCounted) >= prioritizeEvery {
+		fair.RefreshLocal(p.now, p.charged(tags))
+		p.useCounted = p.now
+	}
+	p.prioritizedAt = p.now
+	p.timers.Set(due.Once(due.PriorityTimer), p.useCounted.Add(prioritizeEvery))
 	p.setPriorities(tags)
+}
+
+// changePause is how long priorities stay as they are, and partners hear no more of changes, after others of them.
+const changePause = 10 * protocol.Second
+
+// useChanged has what users' jobs that started or ended have changed count soon, here and at partners, if use is exchanged. Otherwise
+// all sites would start jobs of the same users.
+func (p *Peer) useChanged() {
+	if !p.cfg.FairShare.Exchanges() {
+		return
+	}
+	if p.rows.Fair.Prioritizes() && p.useCounted != 0 {
+		p.timers.Set(due.Once(due.PriorityTimer), min(max(p.now, p.prioritizedAt.Add(changePause)), p.useCounted.Add(prioritizeEvery)))
+	}
+	if p.rows.Fair.HasChanges() {
+		p.timers.Set(due.Once(due.UseChangeTimer), max(p.now, p.changesReported.Add(changePause)))
+	}
+}
+
+// charged are the jobs that run and count in the local queue: the placements here, and if use is exchanged those of this site at
+// partners, whose reports leave them out.
+func (p *Peer) charged(tags []protocol.Tag) iter.Seq[fairness.Local] {
+	return func(yield func(fairness.Local) bool) {
+		for run := range p.running(tags) {
+			if !yield(run) {
+				return
+			}
+		}
+		if !p.cfg.FairShare.Exchanges() {
+			return
+		}
+		for _, j := range p.rows.Jobs {
+			if j.AtPartner() && j.State == protocol.Running && j.Started != 0 && !yield(p.elsewhere(j)) {
+				return
+			}
+		}
+	}
+}
+
+// elsewhere is a job of this site that runs at a partner.
+func (p *Peer) elsewhere(j *tables.Job) fairness.Local {
+	return fairness.Local{Origin: p.cfg.Site, Account: j.Spec.Account, Spec: &j.Spec, Since: j.Started}
 }
 
 // running are those of placements that have started.

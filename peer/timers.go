@@ -53,6 +53,8 @@ func (p *Peer) fire(t due.Timer, at protocol.Instant) { //nolint:cyclop // one c
 		p.askPlannedStarts()
 	case due.UseReportTimer:
 		p.reportUse(at)
+	case due.UseChangeTimer:
+		p.reportChanges()
 	case due.TrialTimer:
 		p.trialDue(at)
 	case due.LoadCheckTimer:
@@ -116,7 +118,7 @@ func (p *Peer) clockSet(by protocol.Duration) {
 	}
 	p.timers.PutOff(by)
 	p.queue.PutOff(by)
-	putOff(by, &p.hinted, &p.loadAt)
+	putOff(by, &p.hinted, &p.loadAt, &p.useCounted, &p.prioritizedAt, &p.changesReported)
 	for _, one := range p.partners.All() {
 		one.PutOff(by)
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Partners whose users are those of this site get reports of what users have used here (UseReport), all of it every time: what
-// is lost comes again, after a partition within an interval. Theirs are merged ([fairness.Book.Merge]).
+// Partners whose users are those of this site get reports of what users have used here (UseReport), all of it every interval: what
+// is lost comes again, after a partition within an interval. Between these they get what is said of users whose jobs have started or
+// ended here. Theirs are merged ([fairness.Book.Merge]).
 
 // beginUseReports sets the timer of the reports of use, if use is exchanged.
 func (p *Peer) beginUseReports() {
@@ -25,7 +26,18 @@ func (p *Peer) reportUse(at protocol.Instant) {
 	if p.site.Mute() { // the rows may be a copy's
 		return
 	}
-	uses := p.rows.Fair.Report(p.now, p.running(p.rows.RunTags()))
+	p.sendUses(p.rows.Fair.Report(p.now, p.running(p.rows.RunTags())))
+}
+
+// reportChanges sends partners what is said of users whose jobs have started or ended here.
+func (p *Peer) reportChanges() {
+	p.changesReported = p.now
+	if uses := p.rows.Fair.ReportChanges(p.now, p.running(p.rows.RunTags())); len(uses) > 0 && !p.site.Mute() {
+		p.sendUses(uses)
+	}
+}
+
+func (p *Peer) sendUses(uses []protocol.Use) {
 	parts := slices.Collect(slices.Chunk(uses, protocol.MaxUses))
 	if parts == nil {
 		parts = [][]protocol.Use{nil} // no use is news, too
@@ -57,6 +69,7 @@ func (p *Peer) handleUseReport(one *partner.Partner, m protocol.UseReport) {
 		return
 	}
 	p.rows.SaveUse(keys...)
+	p.useChanged()
 	if kept != one.Row.UseReport {
 		one.Row.UseReport = kept
 		p.rows.SavePartner(one.Site)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/localsched/fairshare"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/peertest"
@@ -142,6 +143,69 @@ func TestReportsOfPartner(t *testing.T) {
 	}
 	if written > 100 || written < 10 {
 		t.Errorf("1000 reports at once write %d rows", written)
+	}
+}
+
+// TestStartsAreReported: the start of a job makes partners know, and changes the priorities of what waits, at once; further ones within
+// ten seconds of that.
+func TestStartsAreReported(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(cfg *rules.Config) {
+		exchanging(cfg)
+		cfg.FairShare.ExchangeInterval, cfg.Prioritize = protocol.Hour, true
+	}, idle(peertest.Greedy{}, atOnce))
+	l.submitAs("ann", 3)
+	l.submitAs("bob", 1)
+	l.advance(10 * protocol.Second) // b does not answer
+	var tags []protocol.Tag
+	for _, op := range l.asked {
+		if op, is := op.(event.SubmitOp); is {
+			tags = append(tags, op.Job.Tag)
+		}
+	}
+	if len(tags) != 4 {
+		t.Fatalf("submitted are %v", tags)
+	}
+	starts := func(tag protocol.Tag, cursor localsched.Cursor) {
+		l.step(event.CallDone{ID: l.watching, Result: event.WatchResult{Watched: localsched.Watched{
+			Cursor: cursor, Changes: []localsched.Change{{Tag: tag, State: protocol.Running, Started: l.now}},
+		}}})
+		l.step(event.Tick{})
+	}
+	reported := func() (remaining []int64) {
+		for _, m := range l.sent {
+			if report, is := m.Body.(protocol.UseReport); is && m.To == "b" {
+				for _, u := range report.Uses {
+					remaining = append(remaining, u.Remaining)
+				}
+			}
+		}
+		l.sent = nil
+		return remaining
+	}
+	reported()
+	l.asked = nil
+	starts(tags[0], "1")
+	first := reported()
+	if len(first) != 1 || first[0] == 0 {
+		t.Fatalf("after a start b hears of %v", first)
+	}
+	stated := 0
+	for _, op := range l.asked {
+		if op, is := op.(event.PrioritizeOp); is {
+			stated += len(op.Priorities)
+		}
+	}
+	if stated != 2 { // those of ann
+		t.Errorf("%d priorities are stated after a start, want 2", stated)
+	}
+	starts(tags[1], "2")
+	if more := reported(); len(more) != 0 {
+		t.Errorf("at once after that b hears of %v", more)
+	}
+	l.advance(10 * protocol.Second)
+	if more := reported(); len(more) != 1 || more[0] <= first[0] {
+		t.Errorf("after ten seconds b hears of %v, first of %v", more, first)
 	}
 }
 

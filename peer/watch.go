@@ -99,6 +99,8 @@ func (p *Peer) runStarted(r *localrun.Run, c localsched.Change) {
 	p.ledger().NoteDraw(r)
 	p.rows.SaveRun(r.Tag)
 	p.report(r, protocol.Running, c.Reason)
+	p.rows.Fair.Start(p.localOf(r, r.Started), true, p.now)
+	p.useChanged()
 }
 
 // runsOn tells the origin what else the batch system says of a run, such as that it is suspended, or

@@ -225,6 +225,8 @@ type Use struct {
 	User    string   // by the name there
 	Period  int64    // as of which hour it has decayed: whole hours since 1970
 	Amount  int64    // CPU·ms
+	// Remaining is what those that run may still use by their time limits, in CPU·ms: not used yet, and at the time of the report.
+	Remaining int64
 }
 
 // Watermark says how far the sender's store has come, and what the sender durably knows of

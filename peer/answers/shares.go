@@ -11,9 +11,6 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// staleAfter is how many intervals without a report of a partner make the last one stale.
-const staleAfter = 3
-
 // Shares are how users stand with their shares: one, or all if the name is empty.
 func (a Answers) Shares(rules *rules.FairShare, user string) view.Shares {
 	out := view.Shares{HalfLife: rules.HalfLife, Users: []view.UserShare{}, Reports: []view.UseReport{}}
@@ -31,7 +28,7 @@ func (a Answers) Shares(rules *rules.FairShare, user string) view.Shares {
 			}
 			if at := one.Row.UseReport.At; at != 0 {
 				report.Age = new(max(0, a.Now.Sub(at)))
-				report.Stale = *report.Age >= staleAfter*rules.ExchangeInterval
+				report.Stale = *report.Age >= fairness.StaleAfter*rules.ExchangeInterval
 				ages[one.Site] = report.Age
 			}
 			out.Reports = append(out.Reports, report)

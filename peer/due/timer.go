@@ -48,6 +48,7 @@ const (
 	PlannedStartsTimer             // the local scheduler is asked when it plans to start what waits
 	TrialTimer                     // jobs that wait in a local queue may end sooner at another site
 	UseReportTimer                 // partners get reports of what users have used here
+	UseChangeTimer                 // partners get a report of users whose jobs have started or ended here
 	RequeueableTimer               // jobs that have ended cannot be requeued any more
 	ReleaseWaitTimer               // the cancellation of a reservation is not waited for any longer
 )

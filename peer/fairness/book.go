@@ -26,8 +26,10 @@ type Book struct {
 	groups map[string]load // by account
 	lanes  map[laneKey]gridqueue.Lane
 
-	prioritizes bool            // the local queue
-	local       *fairshare.Tree // of all users in the local queue; nil: to be made
+	prioritizes bool                        // the local queue
+	local       *fairshare.Tree             // of all users in the local queue; nil: to be made
+	running     map[protocol.JobID]runClaim // what counts in it for jobs that run, if use is exchanged
+	room        map[protocol.SiteName]int64 // how much more of each partner's reports may count in it until it is made again, in CPU·ms
 
 	tree   *fairshare.Tree // of the users of this site, and of those with whom use is exchanged, as of a period; nil: to be made
 	period int64
@@ -35,6 +37,8 @@ type Book struct {
 	common      map[protocol.SiteName]bool          // sites whose users are those of this site, where use is exchanged
 	reports     map[protocol.SiteName]row.UseReport // the newest of each partner
 	maxReported int                                 // [MaxReported]
+	remaining   map[reportedUser]remaining          // what those say that run at partners
+	changed     map[user]bool                       // whose jobs have started or ended here since the last report
 }
 
 // claim is what a placed job counts.
@@ -62,6 +66,7 @@ func New(cfg *rules.Config) Book {
 		used:        map[string]row.Use{}, placed: map[protocol.JobID]claim{}, open: map[string]int{},
 		users: map[string]load{}, groups: map[string]load{}, lanes: map[laneKey]gridqueue.Lane{},
 		common: common, reports: map[protocol.SiteName]row.UseReport{}, maxReported: MaxReported,
+		running: map[protocol.JobID]runClaim{}, remaining: map[reportedUser]remaining{}, changed: map[user]bool{},
 	}
 }
 
@@ -174,6 +179,7 @@ func (b *Book) Count(site, origin protocol.SiteName, spec *protocol.Spec, from, 
 	if b.tree != nil && b.isLocal(origin) {
 		b.tree.Add(key, b.decay.In(more, b.period).Amount)
 	}
+	b.endRun(site, origin, spec, more.Amount)
 	return u.Key()
 }
 
@@ -217,6 +223,9 @@ func (b *Book) standings(now protocol.Instant) *fairshare.Tree {
 		}
 		for u, amount := range b.reported(period) {
 			b.tree.Add(fairshare.Key{Account: u.Account, User: u.User}, amount)
+		}
+		for who, amount := range b.remainders(now) {
+			b.tree.Add(who.Key, amount)
 		}
 		for _, c := range b.placed {
 			b.tree.Add(c.key, c.work)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched/fairshare"
@@ -26,29 +27,46 @@ const maxSkew = 1
 // isReported says whether use is known from a report of a partner.
 func (b *Book) isReported(u *row.Use) bool { return u.Site != b.site && u.Origin != b.site }
 
+// user is a user of an origin in an account.
+type user struct {
+	origin protocol.SiteName
+	fairshare.Key
+}
+
 // Report is what users have used of this machine, for partners: of sites whose users are those of this one. Running jobs
-// count as long as they have run. If they are more than [MaxReported], those that used the most are reported.
+// count as long as they have run; what they may still use is beside it. If the users are more than [MaxReported], those that used the most are reported.
 func (b *Book) Report(now protocol.Instant, running iter.Seq[Local]) []protocol.Use {
-	type who struct {
-		origin protocol.SiteName
-		fairshare.Key
-	}
-	period, used := fairshare.PeriodOf(now), map[who]fairshare.Use{}
+	clear(b.changed)
+	return b.report(now, running, func(user) bool { return true })
+}
+
+// HasChanges says whether jobs have started or ended here since the last report.
+func (b *Book) HasChanges() bool { return len(b.changed) > 0 }
+
+// ReportChanges is the part of [Book.Report] of users whose jobs have started or ended here since the last one.
+func (b *Book) ReportChanges(now protocol.Instant, running iter.Seq[Local]) []protocol.Use {
+	uses := b.report(now, running, func(who user) bool { return b.changed[who] })
+	clear(b.changed)
+	return uses
+}
+
+func (b *Book) report(now protocol.Instant, running iter.Seq[Local], wanted func(user) bool) []protocol.Use {
+	period, used, remaining := fairshare.PeriodOf(now), map[user]fairshare.Use{}, map[user]int64{}
 	for _, u := range b.used {
-		if u.Site == b.site && b.isLocal(u.Origin) {
-			used[who{u.Origin, fairshare.Key{Account: u.Account, User: u.User}}] = u.Use
+		if key := (user{u.Origin, fairshare.Key{Account: u.Account, User: u.User}}); u.Site == b.site && b.isLocal(u.Origin) && wanted(key) {
+			used[key] = u.Use
 		}
 	}
 	for r := range running {
-		if b.isLocal(r.Origin) {
-			key := who{r.Origin, b.keyOf(r.Origin, b.AccountOf(r), r.Spec.User)}
+		if key := (user{r.Origin, b.keyOf(r.Origin, b.AccountOf(r), r.Spec.User)}); b.isLocal(r.Origin) && wanted(key) {
 			used[key] = b.decay.Sum(used[key], b.decay.Of(r.Spec.CPUs, min(r.Since, now), now))
+			remaining[key] = fairshare.Plus(remaining[key], left(&r, now))
 		}
 	}
 	var uses []protocol.Use
 	for key, u := range used {
-		if b.decay.In(u, period).Amount >= negligible && protocol.CheckText(key.User) == nil {
-			uses = append(uses, protocol.Use{Origin: key.origin, Account: key.Account, User: key.User, Period: u.Period, Amount: u.Amount})
+		if max(remaining[key], b.decay.In(u, period).Amount) >= negligible && protocol.CheckText(key.User) == nil {
+			uses = append(uses, protocol.Use{Origin: key.origin, Account: key.Account, User: key.User, Period: u.Period, Amount: u.Amount, Remaining: remaining[key]})
 		}
 	}
 	if len(uses) > b.maxReported {
@@ -83,13 +101,19 @@ func (b *Book) Merge(site protocol.SiteName, cpus int, m protocol.UseReport, now
 	known := map[string]bool{} // by the key of a row that is another one now: whether it was there
 	for i := range m.Uses {
 		u := &m.Uses[i]
-		if u.Origin == b.site || !b.isLocal(u.Origin) || b.decay.In(useOf(u), fairshare.PeriodOf(now)).Amount < negligible {
+		if u.Origin == b.site || !b.isLocal(u.Origin) {
+			continue
+		}
+		who := fairshare.Key{Account: u.Account, User: u.User}
+		b.countMore(site, who, b.mergeRemaining(reportedUser{site, user{u.Origin, who}}, m.At, u.Remaining, now))
+		if b.decay.In(useOf(u), fairshare.PeriodOf(now)).Amount < negligible {
 			continue
 		}
 		said := row.Use{Site: site, Origin: u.Origin, Account: u.Account, User: u.User, Use: useOf(u)}
 		key := said.Key()
 		if old, has := b.used[key]; !has || old.Compare(said.Use) < 0 {
 			b.used[key] = said
+			b.countMore(site, who, b.decay.In(said.Use, fairshare.PeriodOf(now)).Amount-b.decay.In(old.Use, fairshare.PeriodOf(now)).Amount)
 			if _, touched := known[key]; !touched {
 				known[key] = has
 			}
@@ -106,6 +130,77 @@ func (b *Book) Merge(site protocol.SiteName, cpus int, m protocol.UseReport, now
 	kept = row.UseReport{At: max(kept.At, m.At), CPUs: cpus}
 	b.reports[site] = kept
 	return slices.Sorted(maps.Keys(known)), kept, nil
+}
+
+// reportedUser is a user whose jobs run at a partner.
+type reportedUser struct {
+	site protocol.SiteName
+	user
+}
+
+// remaining is what the newest report says that the running jobs of a user may still use. It rises and falls, so that it is not in
+// the rows, and counts only as long as reports come.
+type remaining struct {
+	at     protocol.Instant // of the report, by the clock of its site
+	got    protocol.Instant
+	amount int64 // CPU·ms
+}
+
+// StaleAfter is how many intervals without a report of a partner make the last one stale.
+const StaleAfter = 3
+
+// mergeRemaining takes what a report says that remains for running jobs, if it is the newest, and returns how much more that is.
+func (b *Book) mergeRemaining(who reportedUser, at protocol.Instant, amount int64, now protocol.Instant) (more int64) {
+	old, has := b.remaining[who]
+	if has && (old.at > at || old.at == at && old.amount >= amount) || !has && amount == 0 {
+		return 0
+	}
+	if !has && len(b.remaining) >= b.maxReported*len(b.common) {
+		return 0
+	}
+	b.remaining[who] = remaining{at: at, got: now, amount: amount}
+	return amount - old.amount
+}
+
+// remainders is what running jobs at partners may still use and counts now. It counts for each partner at most as much as the use of its machine may.
+func (b *Book) remainders(now protocol.Instant) iter.Seq2[reportedUser, int64] {
+	return func(yield func(reportedUser, int64) bool) {
+		total := map[protocol.SiteName]int64{}
+		for who, r := range b.remaining {
+			if now.Sub(r.got) >= StaleAfter*b.share.ExchangeInterval {
+				delete(b.remaining, who)
+				continue
+			}
+			total[who.site] = fairshare.Plus(total[who.site], r.amount/unit)
+		}
+		for who, r := range b.remaining {
+			if !yield(who, b.scaled(who.site, r.amount, total)) {
+				return
+			}
+		}
+	}
+}
+
+// rooms are how much the next reports of partners may add in the local queue until it is made again: by then no more counts than may.
+func (b *Book) rooms(now protocol.Instant) map[protocol.SiteName]int64 {
+	room := map[protocol.SiteName]int64{}
+	if !b.share.Exchanges() {
+		return room
+	}
+	for site, total := range b.totals(fairshare.PeriodOf(now)) {
+		room[site] = max(0, b.decay.Most(b.reports[site].CPUs)-unit*min(total, math.MaxInt64/unit))
+	}
+	return room
+}
+
+// countMore has a user have used more at a partner in the local queue, within what is left for the partner's reports.
+func (b *Book) countMore(site protocol.SiteName, who fairshare.Key, amount int64) {
+	if b.local == nil {
+		return
+	}
+	amount = min(amount, b.room[site])
+	b.room[site] -= amount
+	b.local.Add(who, amount)
 }
 
 // dropBeyond forgets what the machine of a partner was used by users beyond [MaxReported], and returns the keys of their

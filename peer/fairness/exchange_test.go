@@ -143,7 +143,7 @@ func TestAllKnowTheSame(t *testing.T) {
 	})
 }
 
-// TestReportHasRunning: what runs counts as long as it has run, and what has ended is not counted twice.
+// TestReportHasRunning: what runs counts as long as it has run, what remains for it is beside that, and what has ended is not counted twice.
 func TestReportHasRunning(t *testing.T) {
 	t.Parallel()
 	b := exchanging("b")
@@ -156,8 +156,105 @@ func TestReportHasRunning(t *testing.T) {
 	}
 	near := b.Report(now, running)
 	if len(near) != 2 || near[0].User != "ada" || near[0].Account != "chem" || math.Abs(float64(near[0].Amount)-2*float64(hour)) > 0.01*float64(hour) ||
+		near[0].Remaining != 3*int64(hour) || near[1].Remaining != int64(hour)*3/4 ||
 		near[1].User != "bob" || math.Abs(float64(near[1].Amount)-float64(hour)/4) > 0.01*float64(hour) {
 		t.Errorf("reported is %+v, want two hours of ada in chem, and a quarter of bob", near)
+	}
+}
+
+// TestChangesOfUse: users whose jobs have started or ended since the last report are in the report of changes, and nobody else is.
+func TestChangesOfUse(t *testing.T) {
+	t.Parallel()
+	b := exchanging("b")
+	b.Count("b", "b", specOf("bob", "", 2), now.Add(-hour), now)
+	b.Report(now, noRuns)
+	run := fairness.Local{Origin: "a", Spec: specOf("ada", "Chem", 4), Since: now}
+	b.Start(run, true, now)
+	b.Start(fairness.Local{Origin: "d", Spec: specOf("eve", "", 4), Since: now}, true, now)  // whose names are not those of b
+	b.Start(fairness.Local{Origin: "b", Spec: specOf("bob", "", 4), Since: now}, false, now) // at a partner, which says so itself
+	changes := b.ReportChanges(now, func(yield func(fairness.Local) bool) { yield(run) })
+	if len(changes) != 1 || changes[0].User != "ada" || changes[0].Account != "chem" || changes[0].Amount != 0 || changes[0].Remaining != 4*int64(hour) || b.HasChanges() {
+		t.Errorf("changes are %+v, want four hours that remain for ada", changes)
+	}
+	b.Count("b", "a", specOf("ada", "chem", 4), now, now.Add(hour/2))
+	if changes = b.ReportChanges(now.Add(hour/2), noRuns); len(changes) != 1 || changes[0].Remaining != 0 || changes[0].Amount != 2*int64(hour) {
+		t.Errorf("changes are %+v, want two hours of ada", changes)
+	}
+}
+
+// TestRunningCountsInFull: with exchange a job that runs counts in the local queue with all that it asks for from its start on, here or, if it is one
+// of this site, at a partner, and with what it has used once it has ended; and so does what partners say of theirs at once. Counting
+// all again changes nothing.
+func TestRunningCountsInFull(t *testing.T) {
+	t.Parallel()
+	book := fairness.New(&rules.Config{Site: "a", Capacity: protocol.Capacity{CPUs: 100}, Prioritize: true, FairShare: rules.FairShare{
+		HalfLife: week, ExchangeInterval: protocol.Minute, CommonNames: []protocol.SiteName{"b"}, Weights: fairshare.Weights{FairShare: 1_000_000, MaxAge: week},
+	}})
+	b := &book
+	for _, name := range []string{"ada", "bob", "cyd"} {
+		b.Count("a", "a", specOf(name, "", 10), now.Add(-hour), now)
+	}
+	if _, _, err := b.Merge("b", 100, report(now.Add(-1), protocol.Use{Origin: "b", User: "cyd", Period: fairshare.PeriodOf(now), Amount: 1000}), now); err != nil {
+		t.Fatal(err)
+	}
+	b.RefreshLocal(now, noRuns)
+	of := func(name string, at protocol.Instant) int64 {
+		return b.LocalPriority(fairness.Local{Origin: "a", Spec: specOf(name, "", 1), Since: at}, at)
+	}
+	run := func(name string, job protocol.JobID, origin protocol.SiteName) fairness.Local {
+		spec := specOf(name, "", 10)
+		spec.Job = job
+		return fairness.Local{Origin: origin, Spec: spec, Since: now}
+	}
+	even := of("ada", now)
+	guest, elsewhere := run("ada", 1, "b"), run("bob", 2, "a")
+	b.Start(guest, true, now)
+	b.Start(guest, true, now)
+	b.Start(elsewhere, false, now)
+	if of("ada", now) >= even || of("ada", now) != of("bob", now) || of("cyd", now) <= even {
+		t.Fatalf("after starts: ada has %d, bob %d, cyd %d; before, all had %d", of("ada", now), of("bob", now), of("cyd", now), even)
+	}
+	says := func(at protocol.Instant, remaining int64) {
+		t.Helper()
+		if _, _, err := b.Merge("b", 100, report(at, protocol.Use{Origin: "b", User: "cyd", Period: fairshare.PeriodOf(now), Amount: 1000, Remaining: remaining}), now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	says(now, 10*int64(hour))
+	says(now.Add(-2), 90*int64(hour)) // an older one that comes late
+	near := func(x, y int64) bool { return math.Abs(float64(x-y)) < 10 }
+	if !near(of("cyd", now), of("ada", now)) || !near(of("cyd", now), even) {
+		t.Errorf("after the report of b: ada has %d, cyd %d, want %d", of("ada", now), of("cyd", now), even)
+	}
+	runs := func(yield func(fairness.Local) bool) { _ = yield(guest) && yield(elsewhere) }
+	before := []int64{of("ada", now), of("bob", now), of("cyd", now)}
+	b.RefreshLocal(now, runs)
+	if again := []int64{of("ada", now), of("bob", now), of("cyd", now)}; !slices.Equal(again, before) {
+		t.Errorf("counted again %v, before %v", again, before)
+	}
+	b.Count("a", "b", guest.Spec, now, now.Add(1000)) // it has ended after a second
+	if ended := of("ada", now); ended <= of("bob", now) {
+		t.Errorf("after the end of its job: ada has %d, bob %d", ended, of("bob", now))
+	}
+	stale := now.Add(fairness.StaleAfter * protocol.Minute)
+	b.RefreshLocal(stale, runs)
+	if of("cyd", stale) <= of("bob", stale) {
+		t.Errorf("once the report is stale: cyd has %d, bob %d", of("cyd", stale), of("bob", stale))
+	}
+}
+
+// TestRemainderIsBounded: what a partner says to remain counts no more than the use of its machine may.
+func TestRemainderIsBounded(t *testing.T) {
+	t.Parallel()
+	b, most := exchanging("a"), fairshare.NewDecay(week).Most(10)
+	if _, _, err := b.Merge("b", 10, report(now, protocol.Use{Origin: "b", User: "ada", Period: fairshare.PeriodOf(now), Amount: 1000, Remaining: math.MaxInt64}), now); err != nil {
+		t.Fatal(err)
+	}
+	if all := b.Standings(now); len(all) != 1 || len(all[0].Sites) != 1 || all[0].Sites[0].Use != all[0].Use {
+		t.Errorf("%+v: want all use at b", all)
+	}
+	if got := used(b, now)[fairshare.Key{User: "ada"}]; got > most+1000 || got < most/100*99 {
+		t.Errorf("ada has used %d, want %d at most", got, most)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/localsched/fairshare"
-	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -21,7 +20,7 @@ type Standing struct {
 // SiteUse is what a user has used at one site.
 type SiteUse struct {
 	Site     protocol.SiteName
-	Use      int64 // CPU·ms, decayed
+	Use      int64 // CPU·ms, decayed, with what jobs that run at a partner may still use by its reports
 	Reported bool  // a part is known from the site's reports
 }
 
@@ -34,7 +33,7 @@ func (b *Book) Standings(now protocol.Instant) (all []Standing) {
 	for _, c := range b.placed {
 		placed[c.key] += c.work
 	}
-	sites := b.usedAt(fairshare.PeriodOf(now))
+	sites := b.usedAt(now)
 	tree := b.standings(now)
 	for _, key := range tree.Keys() {
 		s := Standing{Key: key, Standing: tree.Of(key), Placed: placed[key]}
@@ -48,27 +47,30 @@ func (b *Book) Standings(now protocol.Instant) (all []Standing) {
 }
 
 // usedAt is what users of this site have used, by the site where that was.
-func (b *Book) usedAt(period int64) map[fairshare.Key]map[protocol.SiteName]*SiteUse {
+func (b *Book) usedAt(now protocol.Instant) map[fairshare.Key]map[protocol.SiteName]*SiteUse {
 	all := map[fairshare.Key]map[protocol.SiteName]*SiteUse{}
-	add := func(u *row.Use, amount int64, reported bool) {
-		key := fairshare.Key{Account: u.Account, User: u.User}
+	period := fairshare.PeriodOf(now)
+	add := func(site protocol.SiteName, key fairshare.Key, amount int64, reported bool) {
 		if all[key] == nil {
 			all[key] = map[protocol.SiteName]*SiteUse{}
 		}
-		one := all[key][u.Site]
+		one := all[key][site]
 		if one == nil {
-			one = &SiteUse{Site: u.Site}
-			all[key][u.Site] = one
+			one = &SiteUse{Site: site}
+			all[key][site] = one
 		}
 		one.Use, one.Reported = fairshare.Plus(one.Use, amount), one.Reported || reported
 	}
 	for _, u := range b.used {
 		if b.countsHere(&u) {
-			add(&u, b.decay.In(u.Use, period).Amount, false)
+			add(u.Site, fairshare.Key{Account: u.Account, User: u.User}, b.decay.In(u.Use, period).Amount, false)
 		}
 	}
 	for u, amount := range b.reported(period) {
-		add(u, amount, true)
+		add(u.Site, fairshare.Key{Account: u.Account, User: u.User}, amount, true)
+	}
+	for who, amount := range b.remainders(now) {
+		add(who.site, who.Key, amount, true)
 	}
 	return all
 }

@@ -94,7 +94,7 @@ func checkUse(u protocol.Use) error {
 	association := protocol.Association{Account: u.Account}
 	return wire.First(
 		wire.In("origin", u.Origin.Validate()), association.CheckAssociation(), wire.Required("user", u.User, protocol.MaxUser), wire.In("user", protocol.CheckText(u.User)),
-		wire.Amount("period", u.Period), wire.Amount("cpu_ms", u.Amount),
+		wire.Amount("period", u.Period), wire.Amount("cpu_ms", u.Amount), wire.Amount("remaining_cpu_ms", u.Remaining),
 	)
 }
 

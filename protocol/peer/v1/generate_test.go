@@ -18,6 +18,7 @@ func drawUse(t *rapid.T) protocol.Use {
 	return protocol.Use{
 		Origin: rapid.SampledFrom([]protocol.SiteName{"a", "borealis"}).Draw(t, "origin"), Account: rapid.SampledFrom([]string{"", "physics"}).Draw(t, "account"),
 		User: rapid.StringMatching("[a-z]{1,9}").Draw(t, "user"), Period: rapid.Int64Range(0, 1<<40).Draw(t, "period"), Amount: rapid.Int64Range(0, 1<<62).Draw(t, "cpu_ms"),
+		Remaining: rapid.Int64Range(0, 1<<62).Draw(t, "remaining_cpu_ms"),
 	}
 }
 

@@ -1077,9 +1077,11 @@ type Use struct {
 	// Required. As of which hour the use has decayed: whole hours since the Unix epoch.
 	Period int64 `protobuf:"varint,4,opt,name=period,proto3" json:"period,omitempty"`
 	// Required. CPU time in ms.
-	CpuMs         int64 `protobuf:"varint,5,opt,name=cpu_ms,json=cpuMs,proto3" json:"cpu_ms,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	CpuMs int64 `protobuf:"varint,5,opt,name=cpu_ms,json=cpuMs,proto3" json:"cpu_ms,omitempty"`
+	// Optional. CPU time in ms that those of the jobs that run may still use by their time limits.
+	RemainingCpuMs int64 `protobuf:"varint,6,opt,name=remaining_cpu_ms,json=remainingCpuMs,proto3" json:"remaining_cpu_ms,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Use) Reset() {
@@ -1143,6 +1145,13 @@ func (x *Use) GetPeriod() int64 {
 func (x *Use) GetCpuMs() int64 {
 	if x != nil {
 		return x.CpuMs
+	}
+	return 0
+}
+
+func (x *Use) GetRemainingCpuMs() int64 {
+	if x != nil {
+		return x.RemainingCpuMs
 	}
 	return 0
 }
@@ -2682,13 +2691,14 @@ const file_protocol_peer_v1_peer_proto_rawDesc = "" +
 	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12 \n" +
 	"\fhalf_life_ms\x18\x02 \x01(\x03R\n" +
 	"halfLifeMs\x12+\n" +
-	"\x04uses\x18\x03 \x03(\v2\x17.switchyard.peer.v1.UseR\x04uses\"z\n" +
+	"\x04uses\x18\x03 \x03(\v2\x17.switchyard.peer.v1.UseR\x04uses\"\xa4\x01\n" +
 	"\x03Use\x12\x16\n" +
 	"\x06origin\x18\x01 \x01(\tR\x06origin\x12\x18\n" +
 	"\aaccount\x18\x02 \x01(\tR\aaccount\x12\x12\n" +
 	"\x04user\x18\x03 \x01(\tR\x04user\x12\x16\n" +
 	"\x06period\x18\x04 \x01(\x03R\x06period\x12\x15\n" +
-	"\x06cpu_ms\x18\x05 \x01(\x03R\x05cpuMs\"b\n" +
+	"\x06cpu_ms\x18\x05 \x01(\x03R\x05cpuMs\x12(\n" +
+	"\x10remaining_cpu_ms\x18\x06 \x01(\x03R\x0eremainingCpuMs\"b\n" +
 	"\aRefused\x12+\n" +
 	"\x03tag\x18\x01 \x01(\v2\x19.switchyard.common.v1.TagR\x03tag\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x12\n" +

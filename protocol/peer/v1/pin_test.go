@@ -42,6 +42,7 @@ func pinned() map[string]protocol.Message {
 		"08aae08d84ddcb012001":                   protocol.ElementsOutcome{Array: tag.Job, NoArray: true},
 		"08aae08d84ddcb012a030101013203020301":   protocol.ElementsOutcome{Array: tag.Job, Completed: protocol.IndexesOf(1), Others: protocol.IndexesOf(2, 3)},
 		"080110021a0d0a01621201631a017520032804": protocol.UseReport{At: 1, HalfLife: 2, Uses: []protocol.Use{{Origin: "b", Account: "c", User: "u", Period: 3, Amount: 4}}},
+		"080110021a0c0a01621a0175200328043005":   protocol.UseReport{At: 1, HalfLife: 2, Uses: []protocol.Use{{Origin: "b", User: "u", Period: 3, Amount: 4, Remaining: 5}}},
 		"0a0a08aae08d84ddcb0110031004":           protocol.Fenced{Tag: tag, Current: 4},
 		"0a4a08011002180320042a4005000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000120408061007180822040809100a28013001": protocol.Watermark{
 			Life: protocol.Life{Incarnation: 1, Boot: 2, Begun: 3, Generation: 4, Proof: protocol.Proof{5}},

@@ -130,7 +130,7 @@ func readUseReport(w *UseReport) (protocol.Message, error) {
 	return protocol.UseReport{
 		At: protocol.Instant(w.GetAtMs()), HalfLife: protocol.Duration(w.GetHalfLifeMs()),
 		Uses: wire.Convert(w.GetUses(), func(u *Use) protocol.Use {
-			return protocol.Use{Origin: protocol.SiteName(u.GetOrigin()), Account: u.GetAccount(), User: u.GetUser(), Period: u.GetPeriod(), Amount: u.GetCpuMs()}
+			return protocol.Use{Origin: protocol.SiteName(u.GetOrigin()), Account: u.GetAccount(), User: u.GetUser(), Period: u.GetPeriod(), Amount: u.GetCpuMs(), Remaining: u.GetRemainingCpuMs()}
 		}),
 	}, nil
 }

@@ -71,7 +71,7 @@ func wirePlannedStart(s protocol.PlannedStart) *PlannedStart {
 }
 
 func wireUse(u protocol.Use) *Use {
-	return &Use{Origin: string(u.Origin), Account: u.Account, User: u.User, Period: u.Period, CpuMs: u.Amount}
+	return &Use{Origin: string(u.Origin), Account: u.Account, User: u.User, Period: u.Period, CpuMs: u.Amount, RemainingCpuMs: u.Remaining}
 }
 
 // noticeTag returns what a message is about when it says nothing else.
