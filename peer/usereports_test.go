@@ -209,6 +209,25 @@ func TestStartsAreReported(t *testing.T) {
 	}
 }
 
+// TestUseChangesAreSilent: while no job starts or ends, a site that exchanges use reports it every interval and not in between.
+func TestUseChangesAreSilent(t *testing.T) {
+	t.Parallel()
+	l := newLone(t, func(cfg *rules.Config) {
+		exchanging(cfg)
+		cfg.FairShare.ExchangeInterval, cfg.Prioritize = protocol.Hour, true
+	}, idle(peertest.Greedy{}, atOnce))
+	l.sent = nil
+	l.step(event.MessageIn{From: "b", Body: protocol.UseReport{At: l.now, HalfLife: 7 * protocol.Day, Uses: []protocol.Use{{Origin: "b", User: "ann", Period: fairshare.PeriodOf(l.now), Amount: 1 << 30, Remaining: 1 << 30}}}})
+	for range 50 {
+		l.advance(protocol.Minute)
+	}
+	for _, m := range l.sent {
+		if _, is := m.Body.(protocol.UseReport); is {
+			t.Fatalf("b hears of %v, although no job has started or ended here", m.Body)
+		}
+	}
+}
+
 // TestReportOfUse: with common names a partner gets what users have used here, again and again, and one without gets nothing.
 func TestReportOfUse(t *testing.T) {
 	t.Parallel()

@@ -31,9 +31,12 @@ func TestSharesOverSites(t *testing.T) {
 	c := conditions{grid: g, times: filepath.Join(g.work, "times")}
 
 	c.submit(t, aurora, "full", c.door("full"), "--sites=aurora")
-	used := c.submit(t, borealis, "used", "sleep 1", "--sites=borealis", "--account=chem", "-n", "2")
+	used := c.submit(t, borealis, "used", "sleep 1", "--sites=borealis", "--account=chem", "-n", "2", "--time=1h")
 	c.until(t, borealis, used, ended)
-	known := func(s *view.Shares) bool { u := usedAtBorealis(s, "chem"); return u.Use > 0 && u.Age != nil }
+	known := func(s *view.Shares) bool { // what it asked for counts until aurora knows of its end
+		u := usedAtBorealis(s, "chem")
+		return u.Use > 0 && u.Use < int64(protocol.Hour) && u.Age != nil
+	}
 	g.shares(t, aurora, known)
 
 	// The older job is of who has used borealis, and so has the lower priority.

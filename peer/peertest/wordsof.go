@@ -89,6 +89,9 @@ func (c *scribe) message(m protocol.Message) string { //nolint:cyclop,funlen // 
 		parts := make([]string, len(m.Uses))
 		for i, u := range m.Uses {
 			parts[i] = fmt.Sprintf("%s@%s %v", u.User, u.Origin, protocol.Duration(u.Amount))
+			if u.Remaining != 0 {
+				parts[i] += fmt.Sprintf(" and %v remaining", protocol.Duration(u.Remaining))
+			}
 		}
 		return m.Kind() + " " + strings.Join(parts, ", ")
 	}
