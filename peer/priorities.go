@@ -69,9 +69,9 @@ func (p *Peer) charged(tags []protocol.Tag) iter.Seq[fairness.Local] {
 	}
 }
 
-// elsewhere is a job of this site that runs at a partner.
+// elsewhere is a job of this site that runs at a partner, which cannot charge the user for more than the time limit.
 func (p *Peer) elsewhere(j *tables.Job) fairness.Local {
-	return fairness.Local{Origin: p.cfg.Site, Account: j.Spec.Account, Spec: &j.Spec, Since: j.Started}
+	return fairness.Local{Origin: p.cfg.Site, Account: j.Spec.Account, Spec: &j.Spec, Since: max(j.Started, p.now.Add(-j.Spec.WallTime))}
 }
 
 // running are those of placements that have started.

@@ -34,11 +34,11 @@ type Book struct {
 	tree   *fairshare.Tree // of the users of this site, and of those with whom use is exchanged, as of a period; nil: to be made
 	period int64
 
-	common      map[protocol.SiteName]bool          // sites whose users are those of this site, where use is exchanged
-	reports     map[protocol.SiteName]row.UseReport // the newest of each partner
-	maxReported int                                 // [MaxReported]
-	remaining   map[reportedUser]remaining          // what those say that run at partners
-	changed     map[user]bool                       // whose jobs have started or ended here since the last report
+	common      map[protocol.SiteName]bool               // sites whose users are those of this site, where use is exchanged
+	reports     map[protocol.SiteName]row.UseReport      // the newest of each partner
+	maxReported int                                      // [MaxReported]
+	remaining   map[protocol.SiteName]map[user]remaining // what those say that run at partners
+	changed     map[user]bool                            // whose jobs have started or ended here since the last report
 }
 
 // claim is what a placed job counts.
@@ -66,7 +66,7 @@ func New(cfg *rules.Config) Book {
 		used:        map[string]row.Use{}, placed: map[protocol.JobID]claim{}, open: map[string]int{},
 		users: map[string]load{}, groups: map[string]load{}, lanes: map[laneKey]gridqueue.Lane{},
 		common: common, reports: map[protocol.SiteName]row.UseReport{}, maxReported: MaxReported,
-		running: map[protocol.JobID]runClaim{}, remaining: map[reportedUser]remaining{}, changed: map[user]bool{},
+		running: map[protocol.JobID]runClaim{}, remaining: map[protocol.SiteName]map[user]remaining{}, changed: map[user]bool{},
 	}
 }
 
@@ -165,7 +165,11 @@ func put(loads map[string]load, name string, now load) {
 // Count adds what a job has used at a site, and returns the key of the row that has changed; empty: none, since use does
 // not count, or it has used nothing.
 func (b *Book) Count(site, origin protocol.SiteName, spec *protocol.Spec, from, to protocol.Instant) string {
-	if !b.Shares() || to <= from {
+	if !b.Shares() {
+		return ""
+	}
+	if to <= from {
+		b.endRun(site, origin, spec, 0)
 		return ""
 	}
 	key := KeyOf(spec)

@@ -36,8 +36,9 @@ type user struct {
 // Report is what users have used of this machine, for partners: of sites whose users are those of this one. Running jobs
 // count as long as they have run; what they may still use is beside it. If the users are more than [MaxReported], those that used the most are reported.
 func (b *Book) Report(now protocol.Instant, running iter.Seq[Local]) []protocol.Use {
+	uses := b.report(now, running, func(user) bool { return true })
 	clear(b.changed)
-	return b.report(now, running, func(user) bool { return true })
+	return uses
 }
 
 // HasChanges says whether jobs have started or ended here since the last report.
@@ -52,6 +53,11 @@ func (b *Book) ReportChanges(now protocol.Instant, running iter.Seq[Local]) []pr
 
 func (b *Book) report(now protocol.Instant, running iter.Seq[Local], wanted func(user) bool) []protocol.Use {
 	period, used, remaining := fairshare.PeriodOf(now), map[user]fairshare.Use{}, map[user]int64{}
+	for key := range b.changed { // there is no use of a job that ended at once, and partners are to know that nothing remains
+		if wanted(key) {
+			used[key] = fairshare.Use{Period: period}
+		}
+	}
 	for _, u := range b.used {
 		if key := (user{u.Origin, fairshare.Key{Account: u.Account, User: u.User}}); u.Site == b.site && b.isLocal(u.Origin) && wanted(key) {
 			used[key] = u.Use
@@ -65,17 +71,25 @@ func (b *Book) report(now protocol.Instant, running iter.Seq[Local], wanted func
 	}
 	var uses []protocol.Use
 	for key, u := range used {
-		if max(remaining[key], b.decay.In(u, period).Amount) >= negligible && protocol.CheckText(key.User) == nil {
+		if (b.changed[key] || max(remaining[key], b.decay.In(u, period).Amount) >= negligible) && protocol.CheckText(key.User) == nil {
 			uses = append(uses, protocol.Use{Origin: key.origin, Account: key.Account, User: key.User, Period: u.Period, Amount: u.Amount, Remaining: remaining[key]})
 		}
 	}
-	if len(uses) > b.maxReported {
-		left := func(u *protocol.Use) int64 { return b.decay.In(useOf(u), period).Amount }
-		slices.SortFunc(uses, func(x, y protocol.Use) int { return cmp.Or(cmp.Compare(left(&y), left(&x)), compareUsers(&x, &y)) })
-		uses = uses[:b.maxReported]
-	}
+	uses = b.mostUsed(uses, period)
 	slices.SortFunc(uses, func(x, y protocol.Use) int { return compareUsers(&x, &y) })
 	return uses
+}
+
+// mostUsed are those that used the most, [MaxReported] of them at most.
+func (b *Book) mostUsed(uses []protocol.Use, period int64) []protocol.Use {
+	if len(uses) <= b.maxReported {
+		return uses
+	}
+	decayed := func(u *protocol.Use) int64 { return b.decay.In(useOf(u), period).Amount }
+	slices.SortFunc(uses, func(x, y protocol.Use) int {
+		return cmp.Or(cmp.Compare(decayed(&y), decayed(&x)), compareUsers(&x, &y))
+	})
+	return uses[:b.maxReported]
 }
 
 func useOf(u *protocol.Use) fairshare.Use { return fairshare.Use{Period: u.Period, Amount: u.Amount} }
@@ -105,7 +119,7 @@ func (b *Book) Merge(site protocol.SiteName, cpus int, m protocol.UseReport, now
 			continue
 		}
 		who := fairshare.Key{Account: u.Account, User: u.User}
-		b.countMore(site, who, b.mergeRemaining(reportedUser{site, user{u.Origin, who}}, m.At, u.Remaining, now))
+		b.mergeRemaining(site, user{u.Origin, who}, remaining{at: m.At, got: now, amount: u.Remaining})
 		if b.decay.In(useOf(u), fairshare.PeriodOf(now)).Amount < negligible {
 			continue
 		}
@@ -113,7 +127,7 @@ func (b *Book) Merge(site protocol.SiteName, cpus int, m protocol.UseReport, now
 		key := said.Key()
 		if old, has := b.used[key]; !has || old.Compare(said.Use) < 0 {
 			b.used[key] = said
-			b.countMore(site, who, b.decay.In(said.Use, fairshare.PeriodOf(now)).Amount-b.decay.In(old.Use, fairshare.PeriodOf(now)).Amount)
+			b.countMore(site, who, max(0, b.decay.In(said.Use, fairshare.PeriodOf(now)).Amount-b.decay.In(old.Use, fairshare.PeriodOf(now)).Amount))
 			if _, touched := known[key]; !touched {
 				known[key] = has
 			}
@@ -132,53 +146,65 @@ func (b *Book) Merge(site protocol.SiteName, cpus int, m protocol.UseReport, now
 	return slices.Sorted(maps.Keys(known)), kept, nil
 }
 
-// reportedUser is a user whose jobs run at a partner.
-type reportedUser struct {
-	site protocol.SiteName
-	user
-}
-
 // remaining is what the newest report says that the running jobs of a user may still use. It rises and falls, so that it is not in
 // the rows, and counts only as long as reports come.
 type remaining struct {
-	at     protocol.Instant // of the report, by the clock of its site
-	got    protocol.Instant
-	amount int64 // CPU·ms
+	at      protocol.Instant // of the report, by the clock of its site
+	got     protocol.Instant
+	amount  int64 // CPU·ms
+	counted int64 // what of it is in the local queue, in CPU·ms
 }
 
 // StaleAfter is how many intervals without a report of a partner make the last one stale.
 const StaleAfter = 3
 
-// mergeRemaining takes what a report says that remains for running jobs, if it is the newest, and returns how much more that is.
-func (b *Book) mergeRemaining(who reportedUser, at protocol.Instant, amount int64, now protocol.Instant) (more int64) {
-	old, has := b.remaining[who]
-	if has && (old.at > at || old.at == at && old.amount >= amount) || !has && amount == 0 {
-		return 0
+// mergeRemaining takes what a report of a partner says that remains for running jobs, if it is the newest, and counts it in the local
+// queue. What is taken off there is at most what was added.
+func (b *Book) mergeRemaining(site protocol.SiteName, who user, said remaining) {
+	all := b.remaining[site]
+	old, has := all[who]
+	switch {
+	case has && (old.at > said.at || old.at == said.at && old.amount >= said.amount):
+		return
+	case !has && (said.amount == 0 || len(all) >= b.maxReported):
+		return
+	case all == nil:
+		all = map[user]remaining{}
+		b.remaining[site] = all
 	}
-	if !has && len(b.remaining) >= b.maxReported*len(b.common) {
-		return 0
+	if more := said.amount - old.amount; more >= 0 {
+		said.counted = fairshare.Plus(old.counted, b.countMore(site, who.Key, more))
+	} else {
+		said.counted = old.counted + b.countMore(site, who.Key, max(more, -old.counted))
 	}
-	b.remaining[who] = remaining{at: at, got: now, amount: amount}
-	return amount - old.amount
+	all[who] = said
 }
 
 // remainders is what running jobs at partners may still use and counts now. It counts for each partner at most as much as the use of its machine may.
 func (b *Book) remainders(now protocol.Instant) iter.Seq2[reportedUser, int64] {
 	return func(yield func(reportedUser, int64) bool) {
-		total := map[protocol.SiteName]int64{}
-		for who, r := range b.remaining {
-			if now.Sub(r.got) >= StaleAfter*b.share.ExchangeInterval {
-				delete(b.remaining, who)
-				continue
+		for site, all := range b.remaining {
+			total := map[protocol.SiteName]int64{}
+			for who, r := range all {
+				if now.Sub(r.got) >= StaleAfter*b.share.ExchangeInterval {
+					delete(all, who)
+					continue
+				}
+				total[site] += r.amount / unit
 			}
-			total[who.site] = fairshare.Plus(total[who.site], r.amount/unit)
-		}
-		for who, r := range b.remaining {
-			if !yield(who, b.scaled(who.site, r.amount, total)) {
-				return
+			for who, r := range all {
+				if !yield(reportedUser{site, who}, b.scaled(site, r.amount, total)) {
+					return
+				}
 			}
 		}
 	}
+}
+
+// reportedUser is a user whose jobs run at a partner.
+type reportedUser struct {
+	site protocol.SiteName
+	user
 }
 
 // rooms are how much the next reports of partners may add in the local queue until it is made again: by then no more counts than may.
@@ -193,14 +219,20 @@ func (b *Book) rooms(now protocol.Instant) map[protocol.SiteName]int64 {
 	return room
 }
 
-// countMore has a user have used more at a partner in the local queue, within what is left for the partner's reports.
-func (b *Book) countMore(site protocol.SiteName, who fairshare.Key, amount int64) {
+// countMore has a user have used more at a partner in the local queue, within what is left for the partner's reports, or less. It
+// returns how much more.
+func (b *Book) countMore(site protocol.SiteName, who fairshare.Key, amount int64) int64 {
 	if b.local == nil {
-		return
+		return 0
 	}
 	amount = min(amount, b.room[site])
-	b.room[site] -= amount
+	if amount < 0 {
+		b.room[site] = fairshare.Plus(b.room[site], -amount)
+	} else {
+		b.room[site] -= amount
+	}
 	b.local.Add(who, amount)
+	return amount
 }
 
 // dropBeyond forgets what the machine of a partner was used by users beyond [MaxReported], and returns the keys of their

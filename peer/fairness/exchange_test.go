@@ -180,6 +180,15 @@ func TestChangesOfUse(t *testing.T) {
 	if changes = b.ReportChanges(now.Add(hour/2), noRuns); len(changes) != 1 || changes[0].Remaining != 0 || changes[0].Amount != 2*int64(hour) {
 		t.Errorf("changes are %+v, want two hours of ada", changes)
 	}
+	b.Start(fairness.Local{Origin: "c", Spec: specOf("fay", "", 4), Since: now}, true, now)
+	b.ReportChanges(now, noRuns)
+	b.Count("b", "c", specOf("fay", "", 4), now, now)
+	if changes = b.ReportChanges(now, noRuns); len(changes) != 1 || changes[0].User != "fay" || changes[0].Remaining != 0 || changes[0].Amount != 0 {
+		t.Errorf("changes are %+v, want that nothing remains of fay, whose job ended at once", changes)
+	}
+	if again := b.Report(now, noRuns); len(again) != 2 {
+		t.Errorf("reported is %+v, want ada and bob", again)
+	}
 }
 
 // TestRunningCountsInFull: with exchange a job that runs counts in the local queue with all that it asks for from its start on, here or, if it is one
@@ -236,6 +245,12 @@ func TestRunningCountsInFull(t *testing.T) {
 	if ended := of("ada", now); ended <= of("bob", now) {
 		t.Errorf("after the end of its job: ada has %d, bob %d", ended, of("bob", now))
 	}
+	ended := of("bob", now)
+	b.Count("b", "a", elsewhere.Spec, now, now) // it has ended at once
+	if of("bob", now) <= ended {
+		t.Errorf("after the end of its job, which used nothing, bob has %d as before", of("bob", now))
+	}
+	b.Start(elsewhere, false, now)
 	stale := now.Add(fairness.StaleAfter * protocol.Minute)
 	b.RefreshLocal(stale, runs)
 	if of("cyd", stale) <= of("bob", stale) {
@@ -255,6 +270,67 @@ func TestRemainderIsBounded(t *testing.T) {
 	}
 	if got := used(b, now)[fairshare.Key{User: "ada"}]; got > most+1000 || got < most/100*99 {
 		t.Errorf("ada has used %d, want %d at most", got, most)
+	}
+}
+
+// TestPartnerTakesNothingOff: a partner that reports much and then nothing takes off the local queue no more than its own reports have
+// added, and adds no more than the use of its machine may, and as much again for what remains, however often it does so.
+func TestPartnerTakesNothingOff(t *testing.T) {
+	t.Parallel()
+	period, most := fairshare.PeriodOf(now), fairshare.NewDecay(week).Most(100)
+	said := func(at protocol.Duration, amount, remaining int64) protocol.UseReport {
+		return report(now.Add(at), protocol.Use{Origin: "b", User: "ada", Period: period + int64(at), Amount: amount, Remaining: remaining})
+	}
+	for name, reports := range map[string][]protocol.UseReport{
+		"what remains": {said(0, 1000, math.MaxInt64), said(1, 1000, 0)},
+		"use":          {said(0, math.MaxInt64, 0), said(1, 1000, 0)},
+		"both":         {said(0, math.MaxInt64, math.MaxInt64), said(1, 1000, 0)},
+		"by steps":     {said(0, 1000, most/2), said(0, 1000, math.MaxInt64), said(1, 1000, most/3), said(1, 1000, math.MaxInt64), said(1, 1000, math.MaxInt64/2), said(1, 1000, 0)},
+	} {
+		book := fairness.New(&rules.Config{Site: "a", Capacity: protocol.Capacity{CPUs: 100}, Prioritize: true, FairShare: rules.FairShare{
+			HalfLife: week, ExchangeInterval: protocol.Minute, CommonNames: []protocol.SiteName{"b"}, Weights: fairshare.Weights{FairShare: 1_000_000, MaxAge: week},
+		}})
+		b := &book
+		b.Count("a", "a", specOf("ada", "", 10), now.Add(-hour), now)
+		b.Count("a", "a", specOf("bob", "", 10), now.Add(-hour), now)
+		if _, _, err := b.Merge("b", 100, report(now.Add(-hour), protocol.Use{Origin: "b", User: "cyd", Period: period, Amount: 1000}), now); err != nil {
+			t.Fatal(err)
+		}
+		b.RefreshLocal(now, noRuns)
+		own := b.LocalUse("bob")
+		for round := range 5 {
+			for i := range reports {
+				m := reports[i]
+				m.At = now.Add(protocol.Duration(round*len(reports) + i))
+				if _, _, err := b.Merge("b", 100, m, now); err != nil {
+					t.Fatal(err)
+				}
+				ada, bob := b.LocalUse("ada"), b.LocalUse("bob")
+				if ada < own || ada > own+2*most || bob != own {
+					t.Errorf("%s: after report %d of round %d ada has used %d, bob %d; here each has used %d", name, i, round, ada, bob, own)
+				}
+			}
+		}
+	}
+}
+
+// TestRemainderOfEachPartner: a partner that reports more users than are kept keeps nothing from others.
+func TestRemainderOfEachPartner(t *testing.T) {
+	t.Parallel()
+	b := exchanging("a")
+	b.KeepReported(2)
+	var many []protocol.Use
+	for i := range 20 {
+		many = append(many, protocol.Use{Origin: "b", User: fmt.Sprint("u", i), Period: fairshare.PeriodOf(now), Remaining: int64(hour)})
+	}
+	if _, _, err := b.Merge("b", 100, report(now, many...), now); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.Merge("c", 100, report(now, protocol.Use{Origin: "c", User: "ada", Period: fairshare.PeriodOf(now), Remaining: int64(hour)}), now); err != nil {
+		t.Fatal(err)
+	}
+	if got := used(b, now); got[fairshare.Key{User: "ada"}] != int64(hour) || len(got) != 3 {
+		t.Errorf("used is %v, want an hour of ada and of two users of b", got)
 	}
 }
 

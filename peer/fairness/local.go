@@ -61,6 +61,9 @@ func (b *Book) RefreshLocal(now protocol.Instant, running iter.Seq[Local]) {
 	}
 	for who, amount := range b.remainders(now) {
 		b.local.Add(who.Key, amount)
+		r := b.remaining[who.site][who.user]
+		r.counted = amount
+		b.remaining[who.site][who.user] = r
 	}
 	b.room = b.rooms(now)
 	clear(b.running)
