@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"testing"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/plugins/policy/tc"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
+
+var sharesSeed = flag.Int("shares.seed", 1, "of TestSharesOfGrid: where users submit and how long jobs run")
 
 // TestSharesOfGrid: 50 users of 10 sites get the shares of the whole grid that they should have, to 5 %, if the sites
 // exchange use, and to 10 % if half of the sites do not reach the other half for a day. Half of the users submit at two
@@ -35,7 +38,7 @@ func TestSharesOfGrid(t *testing.T) {
 	end := protocol.Instant(days) * protocol.Instant(protocol.Day)
 	share := func(user int) int { return 1 + user%2 }
 	cfg := sim.Config{
-		Seed: 1, Scheme: sim.Distributed,
+		Seed: uint64(*sharesSeed), Scheme: sim.Distributed,
 		FairShare: rules.FairShare{
 			HalfLife: 7 * protocol.Day, Weights: fairshare.Weights{FairShare: 100_000, MaxAge: protocol.Day},
 			Shares: fairshare.Shares{Accounts: []fairshare.Account{{Shares: 1, Users: map[string]int{}}}},
@@ -52,11 +55,11 @@ func TestSharesOfGrid(t *testing.T) {
 	var jobs []workload.Job
 	for at := protocol.Instant(0); at < end; at = at.Add(every) {
 		for u := range users {
-			run := (23 + protocol.Duration(len(jobs))*7%13) * protocol.Minute // which end one by one
+			run := (23 + protocol.Duration(7*len(jobs)+5*(*sharesSeed-1))%13) * protocol.Minute // which end one by one
 			many := 2 + u/2%2*3
 			jobs = append(jobs, workload.Job{
 				ID: int64(len(jobs) + 1), User: u, Submit: at.Add(protocol.Duration(u) * protocol.Second), Run: run, Estimate: run, CPUs: 2,
-				Origin: (u/4 + 3*(int(at/protocol.Instant(every))%many)) % sites,
+				Origin: (u/4 + 3*(int(at/protocol.Instant(every))%many) + 7*(*sharesSeed-1)) % sites,
 			})
 		}
 	}
