@@ -33,8 +33,8 @@ func sharesAt(t *testing.T, w *peertest.World, site protocol.SiteName) view.Shar
 	return got
 }
 
-// TestUseIsExchanged: sites know what users have used at others, also after a restart and once a partition is over; how old
-// that is they say.
+// TestUseIsExchanged: sites know what users have used at others and, as long as they hear of it, what their running jobs may still
+// use there, also after a restart and once a partition is over; how old that is they say.
 func TestUseIsExchanged(t *testing.T) {
 	t.Parallel()
 	lasting := func(cfg *rules.Config) { // the rows of partners are kept
@@ -67,9 +67,9 @@ func TestUseIsExchanged(t *testing.T) {
 		t.Errorf("%s knows %+v, want %d hours of 2 CPUs at b", site, got.Users[0], hours)
 	}
 	w.Advance(3 * protocol.Hour)
-	knows("c", 3)
+	knows("c", 20) // all that the job asks for
 	restarted(t, w, "c")
-	knows("c", 3)
+	knows("c", 3) // until the next report
 	w.Cut("b", "c")
 	w.Advance(3 * protocol.Hour)
 	knows("c", 3)
@@ -80,8 +80,9 @@ func TestUseIsExchanged(t *testing.T) {
 	}
 	w.Heal("b", "c")
 	w.Advance(10 * protocol.Minute)
-	knows("c", 6)
+	knows("c", 20)
 	w.Advance(20 * protocol.Hour)
+	knows("c", 10)
 	if err := w.Check(); err != nil {
 		t.Fatal(err)
 	}
