@@ -76,6 +76,7 @@ func TestASiteJoinsByInvitation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pair := range [][2]*testbed.Site{{aurora, borealis}, {borealis, aurora}} {
+		linkIs(t, pair[0], pair[1].Name, "up", "") // by which it knows the other's number
 		seen(t, pair[0], "the load of "+string(pair[1].Name), func(s view.Site) bool { return s.Site == pair[1].Name && s.Age != nil })
 	}
 	wantWords(t, g.at(t, aurora, "", accept...), 1, "borealis is a [[partner]] of site aurora already")
