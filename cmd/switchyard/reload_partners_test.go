@@ -79,8 +79,8 @@ func TestPartnersAreReloaded(t *testing.T) {
 		wantWords(t, g.at(t, site, "", "reload"), 0, words...)
 	}
 
+	ready(t, charon) // it has read its configuration
 	edit(t, charon, "\n[policy]\n", atCharon["aurora"]+atCharon["borealis"]+"\n[policy]\n")
-	ready(t, charon)
 	reload(charon, "added          partner aurora\nadded          partner borealis\nActive")
 	edit(t, aurora, "\n[policy]\n", atAurora["charon"]+"\n[policy]\n")
 	reload(aurora, "added          partner charon\nActive")
