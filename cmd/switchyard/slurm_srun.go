@@ -273,7 +273,7 @@ func (c *slurmCall) stepPrograms(s *tasks.Step) (err error) {
 	return err
 }
 
-// exported is the environment of tasks by the value of --export: all, or what is named and what tells of the job.
+// exported is the environment of tasks by the value of --export: all, or what is named and what says of the job.
 func exported(env []string, export string) []string {
 	if export == "" || export == "ALL" {
 		return env
@@ -292,15 +292,10 @@ func exported(env []string, export string) []string {
 			named[name] = true
 		}
 	}
-	given := map[string]bool{}
-	for _, v := range set {
-		name, _, _ := strings.Cut(v, "=")
-		given[name] = true
-	}
 	kept := slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		ofJob := strings.HasPrefix(name, "SLURM") || strings.HasPrefix(name, "SWITCHYARD_")
-		return given[name] || !all && !named[name] && !ofJob
+		return !all && !named[name] && !ofJob
 	})
-	return append(kept, set...)
+	return tasks.With(kept, set...)
 }

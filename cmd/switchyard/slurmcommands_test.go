@@ -371,22 +371,31 @@ func TestSlurmCommands(t *testing.T) {
 	run := func(line string) (string, int) { return g.slurmLine(t, g.Sites[0], line) }
 	jobs := submitSlurmJobs(t, run, g.work)
 	defer run("scancel " + jobs["busy"])
-	same, count := transcriptOf(run, jobs, slurmLines()), 0
+	same := transcriptOf(run, jobs, slurmLines())
 	addSlurmArrays(t, run, g.work, jobs)
 	same += transcriptOf(run, jobs, arrayLines())
-	wants := strings.Split(string(recorded), "\n$ ")
-	for i, got := range strings.Split(same, "\n$ ") {
-		if count++; i >= len(wants) || got != wants[i] {
-			want := ""
-			if i < len(wants) {
-				want = wants[i]
-			}
+	if count := comparePrinted(t, same, string(recorded)); count < 200 {
+		t.Errorf("only %d command lines", count)
+	}
+}
+
+// comparePrinted compares what command lines print, each behind "$ ", and returns how many they are.
+func comparePrinted(t *testing.T, here, underSlurm string) int {
+	t.Helper()
+	gots, wants := strings.Split(here, "\n$ "), strings.Split(underSlurm, "\n$ ")
+	for i := range max(len(gots), len(wants)) {
+		got, want := "nothing", "nothing"
+		if i < len(gots) {
+			got = gots[i]
+		}
+		if i < len(wants) {
+			want = wants[i]
+		}
+		if got != want {
 			t.Errorf("Switchyard prints\n%s\nand Slurm\n%s", got, want)
 		}
 	}
-	if count < 200 {
-		t.Errorf("only %d command lines", count)
-	}
+	return len(gots)
 }
 
 // slurmLine runs a command line in this process.

@@ -38,20 +38,7 @@ func TestStepsAsUnderSlurm(t *testing.T) {
 	for _, options := range stepJobs {
 		printed = append(printed, stepTranscript(g.stepOutput(t, string(script), strings.Fields(options)...)))
 	}
-	wants := strings.Split(string(recorded), "\n$ ")
-	gots := strings.Split(strings.Join(printed, ""), "\n$ ")
-	for i := range max(len(wants), len(gots)) {
-		want, is := "nothing", "nothing"
-		if i < len(wants) {
-			want = wants[i]
-		}
-		if i < len(gots) {
-			is = gots[i]
-		}
-		if is != want {
-			t.Errorf("Switchyard prints\n%s\nand Slurm\n%s", is, want)
-		}
-	}
+	comparePrinted(t, strings.Join(printed, ""), string(recorded))
 }
 
 // stepGrid is a site with the built-in batch system, where jobs find srun.

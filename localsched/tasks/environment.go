@@ -32,12 +32,20 @@ func (s *Step) environment(t task) []string {
 	if s.CPUsPerTask > 0 {
 		given = append(given, "SLURM_CPUS_PER_TASK="+strconv.Itoa(s.CPUsPerTask))
 	}
-	replaced := map[string]bool{"SLURM_TASK_PID": true} // that of the batch script, which is not the task's
+	env := slices.DeleteFunc(slices.Clone(s.Env), func(v string) bool {
+		return strings.HasPrefix(v, "SLURM_TASK_PID=") // that of the batch script, which is not the task's
+	})
+	return With(env, given...)
+}
+
+// With is an environment with some variables, NAME=value, instead of those that have their names.
+func With(env []string, given ...string) []string {
+	replaced := map[string]bool{}
 	for _, v := range given {
 		name, _, _ := strings.Cut(v, "=")
 		replaced[name] = true
 	}
-	env := slices.DeleteFunc(slices.Clone(s.Env), func(v string) bool {
+	env = slices.DeleteFunc(slices.Clone(env), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")
 		return replaced[name]
 	})
