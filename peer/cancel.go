@@ -77,7 +77,7 @@ func (p *Peer) cancelJob(j *tables.Job, user string) {
 		p.closeUnknown(j, status.UnheardReason(&j.Job))
 		return
 	}
-	j.Cancelling = true
+	j.Cancelling, j.CancelsAny = true, p.site.StopReason() != ""
 	p.rows.SaveJob(id)
 	switch j.Phase {
 	case row.JobInGridQueue:

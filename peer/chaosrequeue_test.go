@@ -41,13 +41,29 @@ func TestChaosRequeue(t *testing.T) {
 // been requeued since, may run.
 func TestChaosRequeueRestored(t *testing.T) {
 	t.Parallel()
-	runSeeds(t, func(i uint64) uint64 { return 2*i + 18_000_000 }, func(c *chaos) { // those that tell lives
-		c.older = true
-		c.submitArrays()
-		c.requeueSome()
-		c.restore()
-		c.operate()
-	})
+	runSeeds(t, func(i uint64) uint64 { return 2*i + 18_000_000 }, (*chaos).requeueRestored) // those that tell lives
+}
+
+// TestChaosRequeueRestoredFaults runs the seeds of that which have shown a fault.
+func TestChaosRequeueRestoredFaults(t *testing.T) {
+	t.Parallel()
+	for _, seed := range []uint64{
+		18000118, // a job that was requeued after its end, which rows of an earlier time have, runs
+		19400022, // the end of a run before recover ended its job, which had been requeued and ran
+	} {
+		c := newChaos(t, seed)
+		c.requeueRestored()
+		c.run(t)
+	}
+}
+
+// requeueRestored has jobs start again, and the rows of an earlier time put back.
+func (c *chaos) requeueRestored() {
+	c.older = true
+	c.submitArrays()
+	c.requeueSome()
+	c.restore()
+	c.operate()
 }
 
 // requeueSome has jobs start again, some of which are held for a while.

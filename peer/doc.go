@@ -60,6 +60,7 @@
 //	target.go            the target's side
 //	localrun/, runs.go, watch.go
 //	                     runs in the local queue, for both sides, and what happens to them
+//	ends.go              whether the end of a run here is that of its job, and runs that only the local scheduler knows
 //	plannedstarts.go     when the local scheduler plans to start runs, for their origins
 //	stagein.go           stage in: the files of a guest come from its origin
 //	collect.go           stage out: the output of jobs, and files, come to their origin

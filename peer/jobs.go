@@ -210,7 +210,9 @@ func (p *Peer) requeue(j *tables.Job, kind event.LogKind, why string) {
 	}
 	p.leaveSite(j)
 	j.Unplace()
+	_, here := p.laterHere(j)
 	switch {
+	case here:
 	case j.Cancelling && j.Restored:
 		p.concludeUnknown(j, lives.RestoredReason)
 		return

@@ -76,6 +76,7 @@ func (p *Peer) resumeStarts() {
 	p.fireSoon(func(t due.Timer) bool {
 		return t.Kind == due.HoldTimer || t.Kind == due.JobTimer || t.Kind == due.CollectTimer || t.Kind == due.GuestTimer || t.Kind == due.ReportTimer
 	})
+	p.takeHeldEnds()
 	p.resumeOutcomes()
 	p.carryOutDrains()
 	for _, tag := range p.rows.RunTags() {

@@ -37,8 +37,13 @@ func (p *Peer) closeUnknown(j *tables.Job, why string) {
 // abandon ends what any site may still have of a job in doubt, without waiting for that.
 func (p *Peer) abandon(j *tables.Job) {
 	if r := p.rows.Runs[j.Tag()]; r != nil {
+		_, ended := p.watched.HeldEnd(r.Tag)
 		p.removeRun(r.Tag)
-		p.endPlacement(r.Tag)
+		if ended {
+			p.forget(r.Tag)
+		} else {
+			p.endPlacement(r.Tag)
+		}
 	}
 	for _, f := range j.Fenced {
 		p.send(f.Site, protocol.Fenced{Tag: protocol.Tag{Job: j.Spec.Job, Epoch: f.Epoch}, Current: j.Epoch + 1})
@@ -104,6 +109,9 @@ func (p *Peer) setAside(c localsched.Change) {
 	}
 	if c.State == protocol.Pending {
 		p.scheduleQueueCheck()
+	}
+	if j := p.rows.Jobs[c.Tag.Job]; j != nil && j.Restored && p.site.StopReason() == "" {
+		p.adoptHere(j)
 	}
 }
 

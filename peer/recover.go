@@ -108,6 +108,7 @@ func (p *Peer) takeRecover(ev event.Recover) {
 // markAllRestored takes nothing for granted that may have changed since the rows were written.
 func (p *Peer) markAllRestored(copied bool) {
 	p.drawAllElements()
+	p.adoptRequeued()
 	p.voidRequeueable() // one may have been requeued, and be running
 	for _, id := range p.rows.JobIDs() {
 		if j := p.rows.Jobs[id]; j != nil { // one may have ended with another
@@ -164,8 +165,11 @@ func (p *Peer) markJobRestored(j *tables.Job) {
 	}
 }
 
-// leaveToOperator leaves a job that is back in the grid queue to an operator.
+// leaveToOperator leaves a job that is back in the grid queue to an operator, unless the local scheduler has it after all.
 func (p *Peer) leaveToOperator(j *tables.Job) {
+	if p.adoptHere(j) {
+		return
+	}
 	p.queue.Remove(j.Spec.Job)
 	j.OperatorReason = lives.RestoredReason
 	p.rows.SaveJob(j.Spec.Job)
@@ -186,6 +190,9 @@ func (p *Peer) settleJob(j *tables.Job) {
 
 // verify asks the local scheduler whether it still has a placement of older rows.
 func (p *Peer) verify(r *localrun.Run) {
+	if p.takeHeldEnd(r.Tag) {
+		return
+	}
 	if r.Calling {
 		p.after(p.cfg.SubmitRecheckDelay, due.OfTag(due.RunTimer, r.Tag))
 		return

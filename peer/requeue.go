@@ -100,7 +100,7 @@ func (p *Peer) requeueElements(ev event.Requeue, a *tables.Array) {
 	}
 	desk := p.admissionOnce()
 	for _, j := range ended {
-		p.reopen(j, ev, desk)
+		p.reopen(j, ev, afterItsEnd(ev), desk)
 	}
 }
 
@@ -135,8 +135,11 @@ func (p *Peer) requeueEnded(ev event.Requeue, j *tables.Job) {
 		return
 	}
 	p.answer(ev.Asked, view.Done{})
-	p.reopen(j, ev, p.admission)
+	p.reopen(j, ev, afterItsEnd(ev), p.admission)
 }
+
+// afterItsEnd is what the log says of the requeue of a job that has ended.
+func afterItsEnd(ev event.Requeue) string { return "after its end, by " + ev.User }
 
 // refuseReopening is why this number of jobs of one description that have ended cannot be requeued, since their user would have too
 // many; false: they can be.
@@ -162,9 +165,9 @@ func (p *Peer) refuseReopening(j *row.Job, jobs int) (view.Refusal, bool) {
 
 // reopen puts a job that has ended back into the grid queue, under its ID and at its next epoch. What had waited for its end goes
 // on, and how it ran is kept as an earlier run.
-func (p *Peer) reopen(j *tables.Job, ev event.Requeue, desk func() *admission.Desk) {
+func (p *Peer) reopen(j *tables.Job, ev event.Requeue, why string, desk func() *admission.Desk) {
 	id := j.Spec.Job
-	p.logEvent(event.LogEvent{Kind: event.LogRequeueRequested, Job: id, Site: j.Site, Epoch: j.Epoch, Text: "after its end, by " + ev.User})
+	p.logEvent(event.LogEvent{Kind: event.LogRequeueRequested, Job: id, Site: j.Site, Epoch: j.Epoch, Text: why})
 	if p.rows.Reopen(j) {
 		p.unarchive(j.Element.Array)
 	}
@@ -223,6 +226,10 @@ func (p *Peer) voidRequeueable() {
 // forgetRequeueable drops the jobs that have ended and cannot be requeued any more, those of a second together if these are not too
 // many for a step.
 func (p *Peer) forgetRequeueable() {
+	if p.site.StopReason() != "" { // one may have been requeued since these rows
+		p.after(p.cfg.RetryMax, due.Once(due.RequeueableTimer))
+		return
+	}
 	keep := p.cfg.Requeueable.For
 	first, more := p.rows.ForgetRequeueable(p.now.Add(-keep), p.cfg.Requeueable)
 	switch {

@@ -193,6 +193,7 @@ func (p *Peer) found(r *localrun.Run, result event.Result, err error) {
 		r.Tries++
 	case found.Presence == localsched.Present:
 		p.inLocalQueue(r, found.Local)
+	case found.Presence == localsched.Absent && r.Withdraw && p.holdReturn(r):
 	case found.Presence == localsched.Absent && r.Withdraw:
 		p.neverStarted(r)
 	case found.Presence == localsched.Absent:
@@ -282,6 +283,7 @@ func (p *Peer) withdrawn(r *localrun.Run, result event.Result, err error) {
 		p.rows.ExplainRun(r, "withdrawal from the local queue failed: "+err.Error()+"; tried again")
 		r.Tries++
 		p.after(p.backoff(r.Tries), due.OfTag(due.RunTimer, r.Tag))
+	case r.Phase == row.RunQueued && done.Withdrawal == localsched.Withdrawn && p.holdReturn(r):
 	case r.Phase == row.RunQueued && done.Withdrawal == localsched.Withdrawn:
 		p.neverStarted(r)
 	case r.Phase == row.RunQueued:
@@ -336,6 +338,7 @@ func (p *Peer) removeRun(tag protocol.Tag) {
 	delete(p.rows.Runs, tag)
 	p.ledger().NoteDraw(r)
 	p.tentatives.Drop(tag)
+	p.watched.DropEnd(tag)
 	p.timers.Stop(due.OfTag(due.RunTimer, tag))
 	p.timers.Stop(due.OfTag(due.ReportTimer, tag))
 	p.timers.Stop(due.OfTag(due.StartByTimer, tag))

@@ -35,9 +35,7 @@ func (watchQueue) answered(p *Peer, result event.Result, err error) {
 	if failures := p.watched.Works(); failures > 0 {
 		p.logEvent(event.LogEvent{Kind: event.LogCallRestored, Site: p.cfg.Site, Text: "watch: it works again after " + protocol.Count(failures, "failure")})
 	}
-	for _, change := range watched.Watched.Changes {
-		p.changed(change)
-	}
+	p.takeChanges(watched.Watched.Changes)
 	p.setLoad(watched.Watched.Load)
 	p.watched.Cursor = watched.Watched.Cursor
 	p.keepCursor()
@@ -53,6 +51,32 @@ func (p *Peer) keepCursor() {
 	}
 }
 
+// takeChanges takes changes in the local queue: those of jobs that no row knows first, so that the end of a run is judged by what
+// else the local scheduler has of its job. Of a run of restored rows that has ended, only that counts.
+func (p *Peer) takeChanges(changes []localsched.Change) {
+	known := make([]localsched.Change, 0, len(changes))
+	var ended map[protocol.Tag]bool
+	for _, c := range changes {
+		r := p.rows.Runs[c.Tag]
+		if r == nil {
+			p.changed(c)
+			continue
+		}
+		known = append(known, c)
+		if r.Restored && c.State.Terminal() {
+			if ended == nil {
+				ended = map[protocol.Tag]bool{}
+			}
+			ended[c.Tag] = true
+		}
+	}
+	for _, c := range known {
+		if c.State.Terminal() || !ended[c.Tag] {
+			p.changed(c)
+		}
+	}
+}
+
 // changed takes one change in the local queue. Changes may be repeated.
 func (p *Peer) changed(c localsched.Change) {
 	r := p.rows.Runs[c.Tag]
@@ -65,7 +89,10 @@ func (p *Peer) changed(c localsched.Change) {
 		}
 		return
 	}
-	if !r.Copied || c.State != protocol.Pending {
+	if p.holdEnd(r, c) {
+		return
+	}
+	if p.confirms(r, c) {
 		p.rows.Confirm(r)
 	}
 	switch {
@@ -136,24 +163,6 @@ func (p *Peer) runEnded(r *localrun.Run, c localsched.Change) {
 	}
 	r.Reports = 0
 	p.reportGuest(r.Tag)
-}
-
-// endedHere ends a job that ran at its origin.
-func (p *Peer) endedHere(j *tables.Job, r *localrun.Run) {
-	j.Outcome, j.Started, j.Ended = r.Outcome, r.Started, r.Started.Add(r.Outcome.Ran)
-	if r.Started == 0 {
-		j.Ended = p.now
-	}
-	outcome := *r.Outcome
-	why := p.rerunReason(j, &outcome)
-	j.Outcome = &outcome
-	j.Local = r.Local
-	p.dropRun(r.Tag)
-	if why != "" {
-		p.rerun(j, why)
-		return
-	}
-	p.endRun(j)
 }
 
 // rerun has a job placed again that has ended. How it ran is kept.

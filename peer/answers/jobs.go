@@ -127,6 +127,9 @@ func (a Answers) Standing(j *tables.Job) *status.Job {
 	s := &status.Job{Job: &j.Job, Detail: j.Detail, NoEligibleSite: j.NoEligibleSite, Application: j.ApplicationRow()}
 	if r := a.Rows.Runs[j.Tag()]; r != nil {
 		s.Run = &r.Run
+		if held, ok := a.Watched.HeldEnd(r.Tag); ok {
+			s.Held = held.State
+		}
 	}
 	return s
 }

@@ -27,6 +27,16 @@ func (s *Store) NoteUnknown(partner protocol.SiteName, tag protocol.Tag, j *row.
 	s.unknown[tag] = partner
 }
 
+// SpokenOf says whether a partner speaks of a placement of a job later than a tag's.
+func (s *Store) SpokenOf(tag protocol.Tag) bool {
+	for other := range s.unknown {
+		if other.Job == tag.Job && other.Epoch > tag.Epoch {
+			return true
+		}
+	}
+	return false
+}
+
 // viewUnknown shows the placements that partners speak of and the rows do not have, in order.
 func (s *Store) viewUnknown() (jobs []view.UnknownJob) {
 	for _, tag := range slices.SortedFunc(maps.Keys(s.unknown), row.CompareTags) {

@@ -55,3 +55,15 @@ func TestNoteUnknown(t *testing.T) {
 		t.Errorf("%d jobs from %v on", len(got), got[0].Tag)
 	}
 }
+
+// Of a job a partner may speak at an epoch above that of a placement here.
+func TestSpokenOf(t *testing.T) {
+	t.Parallel()
+	s := begun(t)
+	s.NoteUnknown("b", tag(7, 150, 4), &row.Job{Epoch: 1})
+	for asked, want := range map[protocol.Tag]bool{tag(7, 150, 3): true, tag(7, 150, 4): false, tag(7, 151, 3): false} {
+		if got := s.SpokenOf(asked); got != want {
+			t.Errorf("a later placement than %v: %t", asked, got)
+		}
+	}
+}

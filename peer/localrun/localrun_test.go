@@ -188,12 +188,40 @@ func TestWhatNoRowKnowsIsPutAside(t *testing.T) {
 	if want := []protocol.Tag{tag}; !slices.Equal(w.Waiting(), want) || w.MayForget() {
 		t.Errorf("%v wait, want %v; they may be forgotten: %t", w.Waiting(), want, w.MayForget())
 	}
+	if c, ok := w.Later(earlier); !ok || c.Tag != tag {
+		t.Errorf("the latest placement is %+v, %t", c, ok)
+	}
+	if c, ok := w.Later(tag); ok {
+		t.Errorf("later than the latest is %+v", c)
+	}
 	w.Remove(tag)
+	if c, ok := w.Later(earlier); ok {
+		t.Errorf("later than the one that is left is %+v", c)
+	}
 	if c, ok := w.Aside(tag); ok {
 		t.Errorf("it is still there: %+v", c)
 	}
 	if c, ok := w.Aside(earlier); !ok || c.State != protocol.Running {
 		t.Errorf("the other one is %+v, %t", c, ok)
+	}
+}
+
+func TestEndsAreHeld(t *testing.T) {
+	t.Parallel()
+	var w localrun.Watch
+	other := protocol.Tag{Job: 6, Epoch: 9}
+	w.HoldEnd(localsched.Change{Tag: tag, State: protocol.Failed})
+	w.HoldEnd(localsched.Change{Tag: other, State: protocol.Completed})
+	if want := []protocol.Tag{other, tag}; !slices.Equal(w.HeldEnds(), want) || w.MayForget() {
+		t.Errorf("held are %v, want %v; they may be forgotten: %t", w.HeldEnds(), want, w.MayForget())
+	}
+	w.DropEnd(other)
+	if c, ok := w.HeldEnd(tag); !ok || c.State != protocol.Failed {
+		t.Errorf("held is %+v, %t", c, ok)
+	}
+	w.DropEnd(tag)
+	if c, ok := w.HeldEnd(tag); ok || !w.MayForget() {
+		t.Errorf("held is still %+v", c)
 	}
 }
 

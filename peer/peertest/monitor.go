@@ -147,6 +147,7 @@ func (m *monitor) endedBefore(s *Site) {
 		} else {
 			shown.State, shown.Epoch = ended.Job.State, ended.Job.Epoch
 			m.ends[id], m.unknown[id] = shown.State, true
+			m.epochs[id], m.counted[id] = shown.Epoch, ended.Job.Spec.Restarts
 		}
 		s.archive[id] = shown
 	}

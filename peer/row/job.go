@@ -30,6 +30,7 @@ type Job struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	Site           protocol.SiteName  `json:"site,omitempty"`
 	Cancelling     bool               `json:"cancelling,omitempty"`
 	CancelledBy    string             `json:"cancelled_by,omitempty"` // the user who first asked for its end
+	CancelsAny     bool               `json:"cancels_any,omitempty"`  // that was while the row might be older than its placements: those which it does not know end, too
 	Requeueing     bool               `json:"requeueing,omitempty"`   // it is to be ended where it runs, and placed again, since a user wants that
 	NoRequeue      bool               `json:"no_requeue,omitempty"`   // no user may want that
 	State          protocol.State     `json:"state"`                  // shown outside

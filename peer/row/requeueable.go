@@ -30,7 +30,7 @@ func (j *Job) Reopen(admin bool) {
 	j.Spec.Restarts++
 	j.Phase = phase.Created
 	j.Outcome, j.Ended, j.Reruns = nil, 0, 0
-	j.Cancelling, j.CancelledBy = false, ""
+	j.Cancelling, j.CancelledBy, j.CancelsAny = false, "", false
 	j.Moves, j.MovedAt, j.Moving = 0, 0, ""
 	if admin || j.Started != 0 || j.Wants().Hold != protocol.HeldByAdmin {
 		j.SetHold("")

@@ -31,6 +31,7 @@ type Job struct {
 	Application    *row.Application // that it is a component of; nil: none
 	Detail         string           // what else there is to say of its reason while it is in the grid queue
 	NoEligibleSite bool             // no site that is known can run it
+	Held           protocol.State   // as which its run has ended here, which does not count yet; zero: it has not
 }
 
 // Remedy is what an operator can do about a job that may have run.
@@ -107,8 +108,10 @@ func (j *Job) Reason(links Links, stopped string) string {
 		}
 		return view.ReasonOperator + ": " + why
 	}
-	if stopped != "" && j.State == protocol.Pending && j.Phase != row.JobStagingOut {
-		return view.ReasonOperator + ": " + stopped
+	if stopped != "" {
+		if why := j.waitsFor(stopped); why != "" {
+			return why
+		}
 	}
 	switch {
 	case j.Phase == row.JobStagingOut:
@@ -125,6 +128,17 @@ func (j *Job) Reason(links Links, stopped string) string {
 		return row.HoldWord(j.Wants().Hold)
 	}
 	return j.unplacedReason()
+}
+
+// waitsFor is the reason of a job that waits for what keeps its site from starting any; empty: it does not.
+func (j *Job) waitsFor(stopped string) string {
+	switch {
+	case j.Held != 0:
+		return fmt.Sprintf("%s: its run has ended as %v, which counts once this database goes on: %s", view.ReasonOperator, j.Held, stopped)
+	case j.State == protocol.Pending && j.Phase != row.JobStagingOut:
+		return view.ReasonOperator + ": " + stopped
+	}
+	return ""
 }
 
 // RequeueRefusal is why the job, which needs an operator for a reason, is not requeued at an

@@ -53,6 +53,8 @@ func TestReason(t *testing.T) {
 		"a run that is well":                 {row: row.Job{Phase: row.JobCommittedLocal, Reason: "Priority"}, job: status.Job{Run: &row.Run{}}, want: "Priority"},
 		"nothing starts":                     {row: row.Job{Phase: row.JobInGridQueue, State: protocol.Pending}, stopped: stopped, want: "NeedsOperator: two peers"},
 		"it has started before":              {row: row.Job{Phase: row.JobHandedOff, Site: "r", State: protocol.Running}, stopped: stopped, want: ""},
+		"its run has ended since":            {row: row.Job{Phase: row.JobCommittedLocal, State: protocol.Running, Cancelling: true}, job: status.Job{Held: protocol.Failed}, stopped: stopped, want: "NeedsOperator: its run has ended as FAILED, which counts once this database goes on: two peers"},
+		"the peer listens yet":               {row: row.Job{Phase: row.JobCommittedLocal, State: protocol.Running}, job: status.Job{Held: protocol.Failed}, want: ""},
 		"it has ended before":                {row: row.Job{Phase: row.JobStagingOut, Site: "r", State: protocol.Pending}, stopped: stopped, want: "StagingOut"},
 	}
 	for name, tt := range tests {

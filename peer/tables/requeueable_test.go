@@ -262,3 +262,20 @@ func TestRequeuedNamesake(t *testing.T) {
 		t.Errorf("the first one is %v, want %v", got, second.Spec.Job)
 	}
 }
+
+// TestClosedAtItsEnd: of a job that has ended and is kept, the placements until its end are closed, and later ones are not known,
+// also when it cannot be requeued any more.
+func TestClosedAtItsEnd(t *testing.T) {
+	t.Parallel()
+	h := newHouse()
+	job := jobIn(row.JobInGridQueue)
+	job.Epoch = 3
+	h.AddJob(job, &protocol.Payload{Script: []byte("x")})
+	h.retire(plenty, protocol.Completed, 0, job)
+	h.VoidRequeueable(h.LastRequeueable())
+	for epoch, want := range map[protocol.Epoch]bool{2: true, 3: true, 4: false} {
+		if got := h.ClosedHere(protocol.Tag{Job: seven, Epoch: epoch}); got != want {
+			t.Errorf("epoch %d is closed: %t", epoch, got)
+		}
+	}
+}

@@ -196,6 +196,9 @@ func (t *Tables) ClosedHere(tag protocol.Tag) bool {
 	if g := t.Guests[tag.Job]; g != nil {
 		return g.ClosedAt(tag.Epoch)
 	}
+	if ended := t.requeueable.jobs[tag.Job]; ended != nil {
+		return tag.Epoch <= ended.Epoch
+	}
 	return t.site.IssuedHere(tag.Job)
 }
 
