@@ -18,7 +18,7 @@ import (
 // may have been requeued, moved or ended since. So what the local scheduler says of the end of a run of this origin is held
 // while the rows may be older than what happened (see [lives.Store.StopReason]), and judged when an operator has said that they
 // go on: [handoff.EndOfRun]. If the local scheduler has a later placement of the job, that is the one that counts (adoptHere).
-// Guests are not held: their results are for an epoch, and their origins know which one counts.
+// Guests are not held: their results are for an epoch, and their origins judge them in the same way.
 
 // holdEnd keeps what the local scheduler says of the end of a run while the rows may be older than that.
 func (p *Peer) holdEnd(r *localrun.Run, c localsched.Change) (held bool) {
@@ -81,12 +81,13 @@ func (p *Peer) endedHere(j *tables.Job, r *localrun.Run) {
 	}
 	outcome := *r.Outcome
 	j.Outcome, j.Local = &outcome, r.Local
-	_, here := p.watched.Later(r.Tag)
-	switch handoff.EndOfRun(&j.Job, &r.Run, here, r.Restored && p.site.SpokenOf(r.Tag)) {
+	switch p.judgeEnd(j, outcome.State, r.Restored) {
 	case handoff.PlacedSince:
-		p.placedSince(j, r, "it was placed again, which this database did not know")
+		p.dropRun(r.Tag)
+		p.placedSince(j, placedLater)
 	case handoff.MayBePlacedSince:
-		p.placedSince(j, r, lives.RestoredReason)
+		p.dropRun(r.Tag)
+		p.placedSince(j, lives.RestoredReason)
 	case handoff.EndsJob:
 		p.rows.Confirm(r)
 		why := p.rerunReason(j, &outcome)
@@ -99,10 +100,18 @@ func (p *Peer) endedHere(j *tables.Job, r *localrun.Run) {
 	}
 }
 
+// placedLater is why the end of a run is not that of its job.
+const placedLater = "it was placed again, which this database did not know"
+
+// judgeEnd says what the end of the latest run of a job by these rows is to the job, which may be restored.
+func (p *Peer) judgeEnd(j *tables.Job, state protocol.State, restored bool) handoff.RunEnd {
+	_, here := p.watched.Later(j.Tag())
+	return handoff.EndOfRun(&j.Job, state, restored, here, restored && p.site.SpokenOf(j.Tag()))
+}
+
 // placedSince keeps the run of a job that has been placed again since these rows, or may have been. The job goes on where it is, or
 // waits for an operator.
-func (p *Peer) placedSince(j *tables.Job, r *localrun.Run, why string) {
-	p.dropRun(r.Tag)
+func (p *Peer) placedSince(j *tables.Job, why string) {
 	j.Restored, j.SkipEpochs, j.Requeueing = true, true, true
 	p.rerun(j, why)
 }

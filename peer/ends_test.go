@@ -242,3 +242,79 @@ func TestCancelledWhileRowsAreOlder(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestEndsOfOlderRowsAtAPartner: rows are put back in which a job runs at a partner. Since then it was requeued, so that its partner has
+// ended it; what acknowledges that was lost. The end counts for the run alone: the job goes on with the one that the local scheduler
+// has, or an operator decides.
+func TestEndsOfOlderRowsAtAPartner(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		hold   bool // the job waits in the grid queue then; else it runs here
+		comes  bool // by these rows its output comes home in order that it is placed again; else it runs
+		after  protocol.State
+		says   string
+		ends   protocol.State
+		starts int
+	}{
+		"running here":                           {after: protocol.Running, ends: protocol.Completed, starts: 2},
+		"running here, and its output came home": {comes: true, after: protocol.Running, ends: protocol.Completed, starts: 2},
+		"held, and its output came home": {
+			comes: true, hold: true, after: protocol.Pending, says: "NeedsOperator: this database may not know", ends: protocol.Cancelled, starts: 1,
+		},
+		"held": {hold: true, after: protocol.Running, says: "NeedsOperator: this database may not know", ends: protocol.Cancelled, starts: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, _ := restoredSites(t)
+			submit(t, w, at("a", 1, protocol.Minute))
+			w.Advance(5 * protocol.Second)
+			job := submit(t, w, peertest.Plan{Run: 20 * protocol.Minute}.Job(protocol.Spec{
+				Request: protocol.Request{CPUs: 1, WallTime: protocol.Hour}, Name: "x",
+			}))
+			w.Advance(2 * protocol.Minute)
+			wantAt(t, w, job, "b", protocol.Running)
+			backup := w.Site("a").Rows().Copy()
+			w.Ask("a", func(asked event.AskID) event.Event {
+				return event.Requeue{Asked: asked, Job: job, User: "ada", Hold: tt.hold}
+			})
+			stored, _ := w.Site("a").Rows().Job(job)
+			for range 60_000 {
+				if stored.Spec.Restarts == 1 {
+					break
+				}
+				if tt.comes && w.Site("b").Rows().Guests()[0].Recalled && stored.Phase != row.JobStagingOut {
+					w.Cut("a", "b") // so that it does not come yet
+				}
+				w.Advance(1)
+				if stored, _ = w.Site("a").Rows().Job(job); tt.comes && stored.Phase == row.JobStagingOut {
+					backup = w.Site("a").Rows().Copy()
+					w.Heal("a", "b")
+				}
+			}
+			w.Cut("a", "b") // with the acknowledgement on its way
+			w.Advance(20 * protocol.Second)
+			if guests := w.Site("b").Rows().Guests(); stored.Spec.Restarts != 1 || guests[0].Phase != row.GuestAccepted {
+				t.Fatalf("the job is %s after %d restarts, and %s at b", stored.Phase, stored.Spec.Restarts, guests[0].Phase)
+			}
+			putBack(t, w, backup)
+			w.Heal("a", "b")
+			w.Connect("a", "b")
+			w.Advance(protocol.Minute)
+			if got := shown(w, job); got.State != protocol.Running {
+				t.Fatalf("the job is %v: %s", got.State, got.Reason)
+			}
+			resume(t, w, "a", event.Recover{})
+			w.Advance(2 * protocol.Minute)
+			wantJob(t, w, job, tt.after, tt.says)
+			w.Advance(protocol.Hour)
+			if tt.ends == protocol.Cancelled {
+				wantJob(t, w, job, tt.after, tt.says)
+				w.Cancel("a", job)
+				w.Advance(protocol.Minute)
+				tt.says = "outcome unknown: "
+			}
+			wantJob(t, w, job, tt.ends, tt.says)
+			wantStarts(t, w, job, tt.starts)
+		})
+	}
+}

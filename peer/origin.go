@@ -6,6 +6,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/due"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
+	"github.com/switchyard-hpc/switchyard/peer/lives"
 	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -190,7 +191,7 @@ func (p *Peer) handleAccept(one *partner.Partner, tag protocol.Tag) {
 // requestOwnershipCheck sends the Grant again for every job that was handed off to the
 // partner. It runs at the first contact and whenever the partner's incarnation changes,
 // because its store may have been replaced. A partner that still has the job answers
-// Accept. One that does not answers UnknownJob: see [Peer.handleUnknown]. It looks at each
+// Accept, or with its Result if it has ended. One that does not answers UnknownJob: see [Peer.handleUnknown]. It looks at each
 // job, so it runs once in [rules.Config.RetryMax] at most, the last time for the last store.
 func (p *Peer) requestOwnershipCheck(one *partner.Partner) {
 	if one.JobsThere == 0 {
@@ -332,6 +333,11 @@ func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	if !j.AtPartner() {
 		return
 	}
+	judged := p.judgeEnd(j, m.Outcome.State, j.Restored)
+	if judged == handoff.MayBePlacedSince { // the partner keeps it, and its output, until an operator has decided, or a later one is heard of
+		p.mayRun(j, lives.RestoredReason, false)
+		return
+	}
 	if m.Outcome.Ran > 0 || j.Started != 0 {
 		p.recordStart(j)
 	}
@@ -344,6 +350,12 @@ func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	}
 	p.ledger().CountSaved(j, &outcome)
 	j.Outcome = &outcome
+	if judged == handoff.PlacedSince { // then its output has come home before
+		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
+		p.placedSince(j, placedLater)
+		return
+	}
+	j.Restored = false
 	if why := p.rerunReason(j, &outcome); why != "" {
 		p.send(one.Site, protocol.ResultAck{Tag: m.Tag})
 		p.rerun(j, why)

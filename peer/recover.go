@@ -159,7 +159,9 @@ func (p *Peer) markJobRestored(j *tables.Job) {
 	case row.JobGranted, row.JobHandedOff, row.JobRecalling:
 		j.OwnershipPending, j.Tries = true, 0
 		p.after(0, due.OfJob(due.JobTimer, j.Spec.Job))
-	case row.JobStagingOut, row.JobEnding: // it is placed nowhere any more
+	case row.JobStagingOut: // it is placed nowhere any more, unless it has been requeued since
+		j.Restored = j.Requeueing
+	case row.JobEnding:
 		j.Restored = false
 	case row.JobCommittedLocal:
 	}

@@ -175,12 +175,16 @@ func (p *Peer) refuseFor(one *partner.Partner, m protocol.Refused) {
 
 // handleGrant takes the origin's decision: the job is this site's now. The rows of the guest and
 // its run are durable BEFORE Accept is sent and the local scheduler is called. A grant that
-// comes again is confirmed again, and starts nothing.
+// comes again is confirmed again, by the result of a job that has ended, and starts nothing.
 func (p *Peer) handleGrant(one *partner.Partner, tag protocol.Tag) {
 	g := p.rows.Guests[tag.Job]
 	answer := handoff.OnGrant(g.Row(), one.Site, tag)
 	if answer.Do == handoff.NotHere {
 		p.replyUnknown(one, tag)
+		return
+	}
+	if r := p.rows.Runs[tag]; r != nil && r.Phase == row.RunEnded && !g.Fenced {
+		p.reportGuest(tag) // that it has the job would be no news of one that has ended
 		return
 	}
 	if answer.Do != handoff.Start {

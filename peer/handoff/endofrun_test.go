@@ -27,11 +27,11 @@ func TestEndOfRun(t *testing.T) {
 		"so that it is requeued":               {job: row.Job{Requeueing: true}, restored: true, state: protocol.Completed, want: handoff.MayBePlacedSince},
 		"since its group did not start":        {job: row.Job{Parted: true}, restored: true, state: protocol.NodeFail, want: handoff.MayBePlacedSince},
 		"a partner has it":                     {restored: true, state: protocol.Completed, there: true, want: handoff.MayBePlacedSince},
+		"a partner says that it has it":        {state: protocol.Completed, there: true, want: handoff.EndsJob},
 		"a later one is here":                  {restored: true, state: protocol.Completed, here: true, want: handoff.PlacedSince},
 		"and the job was cancelled":            {job: row.Job{Cancelling: true}, state: protocol.Cancelled, here: true, there: true, want: handoff.PlacedSince},
 	} {
-		r := row.Run{Restored: tt.restored, Outcome: &protocol.Outcome{State: tt.state}}
-		if got := handoff.EndOfRun(&tt.job, &r, tt.here, tt.there); got != tt.want {
+		if got := handoff.EndOfRun(&tt.job, tt.state, tt.restored, tt.here, tt.there); got != tt.want {
 			t.Errorf("%s: %d, want %d", name, got, tt.want)
 		}
 	}
