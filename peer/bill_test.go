@@ -232,8 +232,8 @@ func TestMaxTimeEndsWhatWaits(t *testing.T) {
 	}
 }
 
-// A partner's bill is compared with what its tariff comes to; what differs is reported, and does not
-// count.
+// A partner's bill is compared with what its tariff comes to; what differs is reported, and the lower one
+// counts.
 func TestBillsAreChecked(t *testing.T) {
 	t.Parallel()
 	honest, now := billOf(0, 20*protocol.Unit), peertest.Epoch
@@ -245,6 +245,8 @@ func TestBillsAreChecked(t *testing.T) {
 	}{
 		"honest":            {perHour(20 * protocol.Unit), honest, 20 * protocol.Unit, ""},
 		"dearer":            {perHour(20 * protocol.Unit), billOf(0, 21*protocol.Unit), 20 * protocol.Unit, "b bills 21.00 CHF, and by the tariff that it stated it is 20.00 CHF for a run of 1:00:00 from"},
+		"less":              {perHour(20 * protocol.Unit), billOf(0, 19*protocol.Unit), 19 * protocol.Unit, "b bills 19.00 CHF, and by the tariff that it stated it is 20.00 CHF for a run of 1:00:00 from"},
+		"less than a lie":   {perHour(29 * protocol.Unit), billOf(0, protocol.Unit), protocol.Unit, "b bills 1.00 CHF, and by the tariff"},
 		"by a millionth":    {perHour(20 * protocol.Unit), billOf(0, 20*protocol.Unit+1), 20 * protocol.Unit, "b bills 20.000001 CHF"},
 		"none came":         {perHour(20 * protocol.Unit), nil, 20 * protocol.Unit, "b sent no bill; by its tariff it is 20.00 CHF"},
 		"without a tariff":  {nil, honest, 20 * protocol.Unit, "b bills 20.00 CHF and stated no tariff before the grant"},

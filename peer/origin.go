@@ -341,9 +341,12 @@ func (p *Peer) handleResult(one *partner.Partner, m protocol.Result) {
 	if m.Outcome.Ran > 0 || j.Started != 0 {
 		p.recordStart(j)
 	}
-	p.recordEnd(j, &m.Outcome)
 	outcome := m.Outcome
 	outcome.Reason = clip(outcome.Reason)
+	p.recordEnd(j, &outcome)
+	if wrong := j.Bound(&outcome, one.CPUs(), p.now); wrong != "" {
+		p.logEvent(event.LogEvent{Kind: event.LogUnexpectedMessage, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: "a result that cannot be, of which the possible counts: " + wrong})
+	}
 	j.TakeTimes(&m, p.now)
 	if j.Disputed = pricing.CheckBill(&j.Job, &outcome, p.now); j.Disputed != "" { // it counts with what was agreed
 		p.logEvent(event.LogEvent{Kind: event.LogBillDisputed, Job: j.Spec.Job, Site: j.Site, Epoch: j.Epoch, Text: clip(j.Disputed)})

@@ -221,9 +221,9 @@ func (p *Peer) recordStart(j *tables.Job) {
 	}
 }
 
-// recordEnd counts a job that failed as soon as it ran.
+// recordEnd counts a job that failed as soon as it ran. That it ran longer than it was there is not believed.
 func (p *Peer) recordEnd(j *tables.Job, outcome *protocol.Outcome) {
-	if one := p.partners.Of(j.Site); one != nil && one.FailedAtOnce(&j.Spec, outcome) {
+	if one := p.partners.Of(j.Site); one != nil && one.FailedAtOnce(&j.Spec, outcome.State, min(outcome.Ran, j.HeldFor(p.now))) {
 		p.recordConduct(one, row.FailedAtOnce)
 	}
 }

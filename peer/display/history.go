@@ -119,7 +119,7 @@ func energyText(millijoules int64) string {
 // Hours prints a time as hours with two decimals, rounded to the nearest.
 func Hours(d protocol.Duration) string {
 	const hundredth = protocol.Hour / 100
-	return decimal.Text(int64((d+hundredth/2)/hundredth), 2, 2)
+	return decimal.Text(int64(d.Plus(hundredth/2)/hundredth), 2, 2)
 }
 
 // UsageTitles are the columns of [UsageRecord].

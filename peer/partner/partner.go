@@ -233,6 +233,14 @@ func (p *Partner) LoadAge(now protocol.Instant) *protocol.Duration {
 	return new(now.Sub(p.LoadAt))
 }
 
+// CPUs is how many its card states; 0: it is not known.
+func (p *Partner) CPUs() int {
+	if p.Card == nil {
+		return 0
+	}
+	return p.Card.Capacity.CPUs
+}
+
 // HearLimits keeps what the card says no lower than the jobs and CPUs that the partner takes
 // now: its configuration may have changed since. 0 CPUs: it does not say.
 func (p *Partner) HearLimits(jobs, cpus int) {

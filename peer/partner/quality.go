@@ -70,12 +70,12 @@ func (p *Partner) PlansNone(reason string) bool {
 	return p.Draining != "" || strings.HasPrefix(reason, view.Draining)
 }
 
-// FailedAtOnce says whether a job that ended at the partner counts as one that failed as soon as
+// FailedAtOnce says whether a job that ended at the partner after a time counts as one that failed as soon as
 // it ran. The jobs of one user with one name may all have the same fault, so they count once for
 // as long as that is remembered.
-func (p *Partner) FailedAtOnce(spec *protocol.Spec, outcome *protocol.Outcome) bool {
-	failed := outcome.State == protocol.Failed || outcome.State == protocol.NodeFail
-	if !failed || outcome.Ran >= quickRun || spec.WallTime < longRun {
+func (p *Partner) FailedAtOnce(spec *protocol.Spec, state protocol.State, ran protocol.Duration) bool {
+	failed := state == protocol.Failed || state == protocol.NodeFail
+	if !failed || ran >= quickRun || spec.WallTime < longRun {
 		return false
 	}
 	q := &p.Row.Quality

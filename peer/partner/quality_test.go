@@ -109,11 +109,10 @@ func TestFailedAtOnce(t *testing.T) {
 	for name, tt := range tests {
 		p := connected()
 		spec := protocol.Spec{Request: protocol.Request{WallTime: tt.limit, PowerClass: 9}}
-		outcome := &protocol.Outcome{State: tt.state, Ran: tt.ran}
-		if p.FailedAtOnce(&spec, outcome) != tt.want {
+		if p.FailedAtOnce(&spec, tt.state, tt.ran) != tt.want {
 			t.Errorf("%s: %v", name, !tt.want)
 		}
-		if p.FailedAtOnce(&spec, outcome) {
+		if p.FailedAtOnce(&spec, tt.state, tt.ran) {
 			t.Errorf("%s: the same fault counts twice", name)
 		}
 	}
@@ -123,9 +122,8 @@ func TestFailedAtOnce(t *testing.T) {
 func TestFailuresAreForgotten(t *testing.T) {
 	t.Parallel()
 	p := connected()
-	outcome := &protocol.Outcome{State: protocol.Failed}
 	fails := func(like uint64) bool {
-		return p.FailedAtOnce(&protocol.Spec{Request: protocol.Request{WallTime: protocol.Hour, PowerClass: like}}, outcome)
+		return p.FailedAtOnce(&protocol.Spec{Request: protocol.Request{WallTime: protocol.Hour, PowerClass: like}}, protocol.Failed, 0)
 	}
 	for like := range uint64(17) {
 		if !fails(like) {

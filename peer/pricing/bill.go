@@ -23,13 +23,9 @@ func Settle(t *protocol.Tariff, started protocol.Instant, ran protocol.Duration)
 	return &bill
 }
 
-// maxClockOffset is how far the clock of another site may be off for the hours that it bills to be
-// taken as they are.
-const maxClockOffset = 5 * protocol.Minute
-
 // CheckBill compares what a partner bills in the result of a job with what its tariff comes to for the
-// run. Where it bills otherwise the outcome gets the bill that was agreed on, if there was a tariff, and
-// what is wrong is said; empty: the bills are equal.
+// run. Where it bills otherwise the outcome gets the bill that was agreed on, if there was a tariff, or the partner's if that is
+// lower, and what is wrong is said; empty: the bills are equal.
 func CheckBill(j *row.Job, outcome *protocol.Outcome, now protocol.Instant) (disputed string) {
 	billed := outcome.Bill
 	switch {
@@ -42,7 +38,9 @@ func CheckBill(j *row.Job, outcome *protocol.Outcome, now protocol.Instant) (dis
 		return fmt.Sprintf("%s bills %s for a job that did not start", j.Site, textOf(billed))
 	}
 	agreed := agreedBill(j, outcome, now)
-	outcome.Bill = agreed
+	if outcome.Bill = agreed; billed != nil && billed.Currency == agreed.Currency && billed.Cost() < agreed.Cost() {
+		outcome.Bill = billed
+	}
 	switch {
 	case billed == nil:
 		return fmt.Sprintf("%s sent no bill; by its tariff it is %s", j.Site, textOf(agreed))
@@ -57,8 +55,8 @@ func CheckBill(j *row.Job, outcome *protocol.Outcome, now protocol.Instant) (dis
 // agreedBill is what a run elsewhere costs by the tariff. The site that ran the job says when that was,
 // as far as the time between the grant and now allows.
 func agreedBill(j *row.Job, outcome *protocol.Outcome, now protocol.Instant) *protocol.Bill {
-	start, ran := j.Started, min(outcome.Ran, max(0, now.Sub(j.CommittedAt)).Plus(maxClockOffset))
-	if b := outcome.Bill; b != nil && max(b.Start.Sub(start), start.Sub(b.Start)) <= maxClockOffset {
+	start, ran := j.Started, min(outcome.Ran, max(0, now.Sub(j.CommittedAt)).Plus(row.MaxClockOffset))
+	if b := outcome.Bill; b != nil && max(b.Start.Sub(start), start.Sub(b.Start)) <= row.MaxClockOffset {
 		start = b.Start
 	}
 	return Settle(j.Tariff, start, ran)

@@ -1,6 +1,10 @@
 package row
 
 import (
+	"fmt"
+	"strings"
+
+	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -47,6 +51,48 @@ func (j *Job) TakeTimes(m *protocol.Result, now protocol.Instant) {
 // within is an instant in the time in which the job was at its site.
 func (j *Job) within(at, now protocol.Instant) protocol.Instant {
 	return min(max(at, j.CommittedAt), now)
+}
+
+// MaxClockOffset is how far the clock of another site may be off, or go wrong during a job, for what it says of times to be taken as it
+// is.
+const MaxClockOffset = 5 * protocol.Minute
+
+// maxPowerOfCPU is more than a CPU draws, in milliwatts.
+const maxPowerOfCPU = 1_000_000
+
+// HeldFor is how long the job has been at its site at most. A row that is older than the placement knows only when the job was
+// submitted.
+func (j *Job) HeldFor(now protocol.Instant) protocol.Duration {
+	since := j.CommittedAt
+	if j.Restored || since == 0 {
+		since = j.Spec.Submitted
+	}
+	return max(0, now.Sub(since))
+}
+
+// Bound bounds what its site says of a run that has ended by what can be: it took no longer than the job was there, and used no more than
+// all CPUs of the site, of which it may have had more than it asked for; 0: how many there are is not known. It returns what was wrong;
+// empty: nothing.
+func (j *Job) Bound(outcome *protocol.Outcome, cpus int, now protocol.Instant) (wrong string) {
+	var faults []string
+	if most := j.HeldFor(now).Plus(MaxClockOffset); outcome.Ran > most {
+		faults = append(faults, fmt.Sprintf("it ran %s, and was there for %s", outcome.Ran.Text(), j.HeldFor(now).Text()))
+		outcome.Ran = most
+	}
+	if cpus == 0 {
+		return strings.Join(faults, "; ")
+	}
+	used := &outcome.Usage
+	all := int128.Product(int64(outcome.Ran), int64(max(cpus, j.Spec.CPUs)))
+	if most := protocol.Duration(all.Down()); used.CPU > most {
+		faults = append(faults, fmt.Sprintf("it used %s of CPU time, and the CPUs of the site had %s", used.CPU.Text(), most.Text()))
+		used.CPU = most
+	}
+	if most := all.Times(maxPowerOfCPU).Down(int64(protocol.Second)); used.Energy > most {
+		faults = append(faults, fmt.Sprintf("it used %d J, and the CPUs of the site draw less than %d J in that time", used.Energy/1000, most/1000))
+		used.Energy = most
+	}
+	return strings.Join(faults, "; ")
 }
 
 // noteOffset keeps how far the clock of the job's site is ahead, by a message that was sent at an

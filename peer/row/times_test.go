@@ -1,6 +1,9 @@
 package row_test
 
 import (
+	"math"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/row"
@@ -59,6 +62,42 @@ func TestTakeTimes(t *testing.T) {
 		j := tt.job
 		if j.TakeTimes(&tt.m, now); j.Started != tt.started || j.Ended != tt.ended {
 			t.Errorf("%s: from %d to %d, want %d to %d", name, j.Started, j.Ended, tt.started, tt.ended)
+		}
+	}
+}
+
+// TestBound: what a site says of a run is bounded by the time that it had the job and by its machine, and no honest result is changed.
+func TestBound(t *testing.T) {
+	t.Parallel()
+	const now, granted, submitted = protocol.Instant(10_000_000), protocol.Instant(9_000_000), protocol.Instant(4_000_000)
+	const held, slack = protocol.Duration(1_000_000), row.MaxClockOffset
+	for name, tt := range map[string]struct {
+		restored bool
+		said     protocol.Outcome
+		want     protocol.Outcome
+		wrong    string // a part of it
+	}{
+		"as it can be": {
+			said: protocol.Outcome{Ran: held, Usage: protocol.Usage{CPU: 8 * held, Energy: 8 * 300 * int64(held)}},
+			want: protocol.Outcome{Ran: held, Usage: protocol.Usage{CPU: 8 * held, Energy: 8 * 300 * int64(held)}},
+		},
+		"by a clock that was set meanwhile": {said: protocol.Outcome{Ran: held + slack}, want: protocol.Outcome{Ran: held + slack}},
+		"longer than it was there": {
+			said: protocol.Outcome{Ran: math.MaxInt64}, want: protocol.Outcome{Ran: held + slack}, wrong: "it ran",
+		},
+		"placed before the rows": {restored: true, said: protocol.Outcome{Ran: 6 * held}, want: protocol.Outcome{Ran: 6 * held}},
+		"more than its CPUs, of a larger machine": {
+			said: protocol.Outcome{Ran: 1000, Usage: protocol.Usage{CPU: 7999}}, want: protocol.Outcome{Ran: 1000, Usage: protocol.Usage{CPU: 7999}},
+		},
+		"more than all CPUs": {
+			said: protocol.Outcome{Ran: 1000, Usage: protocol.Usage{CPU: math.MaxInt64, Energy: math.MaxInt64}},
+			want: protocol.Outcome{Ran: 1000, Usage: protocol.Usage{CPU: 8000, Energy: 8_000_000}}, wrong: "of CPU time",
+		},
+	} {
+		j := row.Job{CommittedAt: granted, Restored: tt.restored, Spec: protocol.Spec{Submitted: submitted, Request: protocol.Request{CPUs: 4}}}
+		got := tt.said
+		if wrong := j.Bound(&got, 8, now); !reflect.DeepEqual(got, tt.want) || (wrong == "") != (tt.wrong == "") || !strings.Contains(wrong, tt.wrong) {
+			t.Errorf("%s: %+v, %q", name, got, wrong)
 		}
 	}
 }
