@@ -170,8 +170,8 @@ func (a *app) rosterCheckCommand() *cobra.Command {
 		Use:   "check FILE",
 		Short: "Check whether a roster counts at this site",
 		Long: "Check that one of [roster] public_keys has signed a roster, that it has not ended, and that it is not older\n" +
-			"than the last one that counted here, and that the configuration is valid with it in place of [roster] file. Then\n" +
-			"put it there, and \"switchyard reload\".\n\n" +
+			"than the last one that counted here, and that the configuration is valid with it in place of [roster] file. Warnings\n" +
+			"name the tables [[partner]] with keys that it does not have. Then put it there, and \"switchyard reload\".\n\n" +
 			"Exit codes: 0 it counts, 1 it does not.",
 		Example: "  switchyard roster check grid.roster",
 		Args:    onePath("roster"),
@@ -180,6 +180,7 @@ func (a *app) rosterCheckCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.warn(cfg)
 			r := cfg.SignedRoster()
 			if protocol.InstantOf(a.now()) >= r.End {
 				return fmt.Errorf("roster %d ended %s; get a new one from its signers", r.Serial, r.End.Text())

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +16,20 @@ import (
 // signedList has the sites sign a roster of a number, with a key that is made at first.
 func signedList(t *testing.T, dir string, serial int, sites ...*testbed.Site) (file string) {
 	t.Helper()
+	keys := map[protocol.SiteName]string{}
+	for _, site := range sites {
+		own, err := identity.LoadKey(filepath.Join(site.Dir, "site.key"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys[site.Name] = own.Public()
+	}
+	return signedKeys(t, dir, serial, keys, sites...)
+}
+
+// signedKeys is [signedList] with the keys of the sites as the signers have them.
+func signedKeys(t *testing.T, dir string, serial int, keys map[protocol.SiteName]string, sites ...*testbed.Site) (file string) {
+	t.Helper()
 	key := filepath.Join(dir, "grid.key")
 	if _, err := os.Stat(key); err != nil {
 		wantWords(t, command(t, "", "", "keygen", "--out", key), 0)
@@ -22,17 +37,22 @@ func signedList(t *testing.T, dir string, serial int, sites ...*testbed.Site) (f
 	var list strings.Builder
 	fmt.Fprintf(&list, "serial = %d\n", serial)
 	for _, site := range sites {
-		own, err := identity.LoadKey(filepath.Join(site.Dir, "site.key"))
-		if err != nil {
-			t.Fatal(err)
-		}
 		number := map[protocol.SiteName]int{"aurora": 1, "borealis": 2}[site.Name]
-		fmt.Fprintf(&list, "[[site]]\nname = %q\nnumber = %d\npublic_key = %q\nurl = \"nats://%s\"\n", site.Name, number, own.Public(), site.Bus)
+		fmt.Fprintf(&list, "[[site]]\nname = %q\nnumber = %d\npublic_key = %q\nurl = \"nats://%s\"\n", site.Name, number, keys[site.Name], site.Bus)
 	}
 	writeText(t, filepath.Join(dir, "grid.toml"), list.String())
 	file = filepath.Join(dir, fmt.Sprintf("%d-%d.roster", serial, len(sites)))
 	wantWords(t, command(t, "", "", "roster", "sign", filepath.Join(dir, "grid.toml"), "--key", key, "--out", file), 0, fmt.Sprintf("Roster %d with %d sites until ", serial, len(sites)))
 	return file
+}
+
+func text(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // Two sites are partners by a roster alone, and jobs run both ways. One that leaves the roster is none any more, an earlier roster does
@@ -51,11 +71,7 @@ func TestARosterMakesPartners(t *testing.T) {
 		t.Fatal(err)
 	}
 	put := func(site *testbed.Site, roster string) {
-		text, wrong := os.ReadFile(roster)
-		if wrong != nil {
-			t.Fatal(wrong)
-		}
-		writeText(t, filepath.Join(site.Dir, "grid.roster"), string(text))
+		writeText(t, filepath.Join(site.Dir, "grid.roster"), text(t, roster))
 	}
 	for site, partner := range map[*testbed.Site]string{aurora: "borealis", borealis: "aurora"} {
 		edit(t, site, partnerTables(t, site)[partner], fmt.Sprintf("\n[roster]\nfile = \"grid.roster\"\npublic_keys = [%q]\naccept = [\"*\"]\nmax_jobs = 5\nusers = { \"*\" = %q }\n",
@@ -87,6 +103,68 @@ func TestARosterMakesPartners(t *testing.T) {
 	put(aurora, signedList(t, dir, 3, aurora, borealis))
 	wantWords(t, g.at(t, aurora, "", "reload"), 0, "added          partner borealis")
 	runs()
+}
+
+// The signers withdraw a key that a site has in a table, while jobs run both ways. The peer goes on, is started again, takes nothing by that
+// key and says so; the jobs go on, and end once the key is back.
+func TestAKeyIsWithdrawn(t *testing.T) {
+	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 1}, testbed.Machine{Name: "borealis", CPUs: 1})
+	aurora, borealis := g.Sites[0], g.Sites[1]
+	dir := privateDir(t)
+	both := text(t, signedList(t, dir, 1, aurora, borealis))
+	writeText(t, filepath.Join(aurora.Dir, "grid.roster"), both)
+	edit(t, aurora, "\n[policy]\n", fmt.Sprintf("\n[roster]\nfile = \"grid.roster\"\npublic_keys = [%q]\n\n[policy]\n", strings.TrimSpace(text(t, filepath.Join(dir, "grid.key.pub")))))
+	for _, site := range g.Sites {
+		if err := site.Start(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	linkIs(t, aurora, "borealis", "up", "")
+	linkIs(t, borealis, "aurora", "up", "")
+	door := filepath.Join(g.work, "door")
+	script := "#!/bin/sh\nwhile [ ! -e " + door + " ]; do sleep 0.05; done\n"
+	there, guest := g.submit(t, aurora, script, "--sites=borealis"), g.submit(t, borealis, script, "--sites=aurora")
+	g.until(t, aurora, there, running)
+	g.until(t, borealis, guest, running)
+
+	other, err := writeKey(filepath.Join(dir, "other.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := identity.LoadKey(filepath.Join(aurora.Dir, "site.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	withdrawn := signedKeys(t, dir, 2, map[protocol.SiteName]string{"aurora": own.Public(), "borealis": other}, aurora, borealis)
+	const words = "partner[borealis].public_key: the key is none that the roster (2) has of borealis, so borealis is no partner"
+	wantWords(t, g.at(t, aurora, "", "roster", "check", withdrawn, "--config", aurora.Config), 0, "Roster OK: number 2", words)
+	writeText(t, filepath.Join(aurora.Dir, "grid.roster"), text(t, withdrawn))
+	wantWords(t, g.at(t, aurora, "", "config", "check", "--config", aurora.Config), 0, words, `warning: partner "borealis": not configured, but it has 1 open job of this site, and this site has 1 open job of it`)
+	said := func() {
+		t.Helper()
+		linkIs(t, aurora, "borealis", "missing", "the key is none that the roster (2) has of borealis")
+		linkIs(t, borealis, "aurora", "down", "")
+		wantWords(t, g.at(t, aurora, "", "doctor", "--config", aurora.Config), 0, words)
+		if job := g.until(t, aurora, there, running); job.Site != "borealis" {
+			t.Errorf("the job at borealis: %+v", job)
+		}
+	}
+	wantWords(t, g.at(t, aurora, "", "reload"), 0, "removed        partner borealis", words)
+	said()
+	if err = errors.Join(aurora.Kill(), aurora.Start()); err != nil {
+		t.Fatal(err)
+	}
+	said()
+	wantWords(t, g.at(t, aurora, "#!/bin/sh\n", "submit", "--sites=borealis"), 2, `site "borealis" is neither this site nor a partner of it`)
+
+	writeText(t, door, "")
+	writeText(t, filepath.Join(aurora.Dir, "grid.roster"), text(t, signedList(t, dir, 3, aurora, borealis)))
+	wantWords(t, g.at(t, aurora, "", "reload"), 0, "added          partner borealis")
+	for job, at := range map[protocol.JobID]*testbed.Site{there: aurora, guest: borealis} {
+		if got := g.until(t, at, job, ended); got.State != protocol.Completed {
+			t.Errorf("the job of %s: %+v", at.Name, got)
+		}
+	}
 }
 
 // What signers write is checked before it is signed, and shown as it is.

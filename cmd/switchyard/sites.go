@@ -14,7 +14,8 @@ func (a *app) sitesCommand() *cobra.Command {
 		Annotations: anyPeer(),
 		Short:       "List the sites of the grid and their utilization",
 		Long: "List this site and its partners. LINK is self, up, down, unresponsive (the partner answers too\n" +
-			"late and is excluded from rounds) or refused. RUS is the share of busy CPUs, AGE the age of this value.\n" +
+			"late and is excluded from rounds), refused, or missing (no partner, although jobs or the configuration name it; NOTE says why).\n" +
+			"RUS is the share of busy CPUs, AGE the age of this value.\n" +
 			"HERE is the number of that site's jobs at this one, THERE that of this site's jobs there.\n" +
 			"BENEFIT is the gain of the site's users: 1.25x means that without the grid the mean response time\n" +
 			"would be 25 % longer; below 1 the grid makes it longer. POWER is shown if any site reports it:\n" +

@@ -28,6 +28,7 @@ type merged struct {
 	places   Places
 	problems problems.List
 	warnings problems.List
+	named    int // of the warnings, from the first, whose keys are as people know them already
 }
 
 // NewReader reads into the struct that into points to, which holds the defaults.
@@ -152,16 +153,23 @@ func (r *Reader) Positive(key string, d protocol.Duration) {
 
 // Err is all that is wrong, of type [problems.List], or nil.
 func (r *Reader) Err() error {
-	return r.sorted(r.problems).Err()
+	return r.sorted(r.problems, 0).Err()
 }
 
 // Warnings are the warnings, in the order of the files, lines and keys.
-func (r *Reader) Warnings() problems.List { return r.sorted(r.warnings) }
+func (r *Reader) Warnings() problems.List { return r.sorted(r.warnings, r.named) }
 
-// sorted names the keys for people and puts problems in order.
-func (r *Reader) sorted(all problems.List) problems.List {
+// NameWarnings names the keys of the warnings so far for people. Who removes elements of arrays that these are about calls it before.
+func (r *Reader) NameWarnings() {
+	for ; r.named < len(r.warnings); r.named++ {
+		r.warnings[r.named].Key = r.label(r.warnings[r.named].Key)
+	}
+}
+
+// sorted names the keys for people, but for those of the first problems that are named, and puts the problems in order.
+func (r *Reader) sorted(all problems.List, named int) problems.List {
 	all = slices.Clone(all)
-	for i := range all {
+	for i := named; i < len(all); i++ {
 		all[i].Key = r.label(all[i].Key)
 	}
 	all.Sort()

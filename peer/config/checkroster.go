@@ -140,73 +140,172 @@ func (r *checker) checkRoster(t *Roster) bool {
 	return before == nil && r.Err() == nil
 }
 
-// completeTables gives tables of partners what the roster has of them. A table without a key of which the roster has no site is no
-// partner.
+// UnusedPartner is a site that the configuration names as a partner and that is none because of the roster.
+type UnusedPartner struct {
+	Site   protocol.SiteName
+	Reason string
+}
+
+// UnusedPartners are those of the roster that [Load] has read, in the order of the files.
+func (c *Config) UnusedPartners() []UnusedPartner { return c.unused }
+
+// leaveOut warns that a site is no partner. The signers of a roster are not to decide whether the peers of others start, so nothing in a roster
+// that is validly signed is an error of the configuration.
+func (r *checker) leaveOut(key string, site protocol.SiteName, format string, args ...any) {
+	why := fmt.Sprintf(format, args...)
+	r.Warn(key, "%s", why)
+	r.config.unused = append(r.config.unused, UnusedPartner{Site: site, Reason: why})
+}
+
+// completeTables gives tables of partners what the roster has of them. A table of which no key is left is no partner.
 func (r *checker) completeTables(signed *roster.Roster) {
+	pinned := r.pinnedKeys()
+	var kept []int
+	for i := range r.config.Partners {
+		if r.complete(fmt.Sprintf("%s[%d]", partnerSection, i), &r.config.Partners[i], signed, pinned) {
+			kept = append(kept, i)
+		}
+	}
+	r.NameWarnings() // before the tables that they are about are removed
 	all, places := r.config.Partners, maps.Clone(r.Places())
 	maps.DeleteFunc(r.Places(), func(key string, _ problems.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
 	r.config.Partners = nil
-	for i := range all {
-		p, was, now := all[i], fmt.Sprintf("%s[%d]", partnerSection, i), fmt.Sprintf("%s[%d]", partnerSection, len(r.config.Partners))
+	for now, was := range kept {
+		r.config.Partners = append(r.config.Partners, all[was])
 		for key, place := range places {
-			if rest, of := strings.CutPrefix(key, was); of {
-				r.Places()[now+rest] = place
+			if rest, of := strings.CutPrefix(key, fmt.Sprintf("%s[%d]", partnerSection, was)); of {
+				r.Places()[fmt.Sprintf("%s[%d]%s", partnerSection, now, rest)] = place
 			}
 		}
-		site := signed.Find(p.Name)
-		if site == nil && p.PublicKey == "" {
-			r.Warn(now+".name", "%s is not in the roster (%d), so it is no partner; set public_key if it is to be one", p.Name, signed.Serial)
-			maps.DeleteFunc(r.Places(), func(key string, _ problems.Place) bool { return strings.HasPrefix(key, now) })
-			continue
-		}
-		if site != nil {
-			r.complete(now, &p, site)
-		}
-		r.config.Partners = append(r.config.Partners, p)
 	}
 }
 
-// complete gives the table of a partner what the roster has of it and it does not say itself. Its keys must be among those of the roster.
-func (r *checker) complete(table string, p *Partner, site *roster.Site) {
-	from := problems.Place{File: string(r.config.Roster.File)}
-	for key, public := range map[string]string{"public_key": p.PublicKey, "next_public_key": p.NextPublicKey} {
-		if public != "" && !slices.Contains(site.PublicKeys(), public) {
-			r.Problem(settings.Join(table, key), "is not a key that the roster has of %s (%s); remove it, so that those of the roster count, or have the roster corrected", p.Name, strings.Join(site.PublicKeys(), ", "))
+// pinnedKeys are the keys that tables of partners have, and whose.
+func (r *checker) pinnedKeys() map[string]protocol.SiteName {
+	pinned := map[string]protocol.SiteName{}
+	for i := range r.config.Partners {
+		for _, public := range r.config.Partners[i].PublicKeys() {
+			pinned[public] = r.config.Partners[i].Name
 		}
 	}
+	return pinned
+}
+
+// complete gives the table of a partner what the roster has of it and it does not say itself, and says whether it is a partner.
+func (r *checker) complete(table string, p *Partner, signed *roster.Roster, pinned map[string]protocol.SiteName) bool {
+	site := signed.Find(p.Name)
+	switch {
+	case p.PublicKeyFile != "" || slices.ContainsFunc(p.PublicKeys(), func(public string) bool { return public != "" && identity.ValidatePublic(public) != nil }):
+		return true // an error of the table, which check finds
+	case site == nil && p.PublicKey == "":
+		r.leaveOut(table+".name", p.Name, "%s is not in the roster (%d), so it is no partner; set public_key if it is to be one", p.Name, signed.Serial)
+		return false
+	case site == nil:
+		return true
+	case p.PublicKey != "" && !r.keepKeys(table, p, site, signed.Serial):
+		return false
+	case p.PublicKey == "" && r.hasPinned(table+".name", site, signed.Serial, pinned):
+		return false
+	}
+	return r.fill(table, p, site)
+}
+
+// fill gives the table of a partner the keys and the URL of the roster where it has none, and says whether one of the sites can connect to the other.
+func (r *checker) fill(table string, p *Partner, site *roster.Site) bool {
+	from := problems.Place{File: string(r.config.Roster.File)}
 	if p.PublicKey == "" {
 		p.PublicKey, p.NextPublicKey = site.PublicKey, site.NextPublicKey
 		r.Places()[settings.Join(table, "public_key")] = from
 	}
 	if p.URL == "" && r.config.NATS.URL == "" {
-		p.URL = site.URL
+		if p.URL = site.URL; !r.reachable(table+".url", site) {
+			return false
+		}
 		r.Places()[settings.Join(table, "url")] = from
 	}
+	return true
+}
+
+// keepKeys removes from the table of a partner the keys that the roster does not have of it, and says whether one is left. Its own are not put in
+// their place: one of the two is wrong, and it is not for the peer to guess which.
+func (r *checker) keepKeys(table string, p *Partner, site *roster.Site, serial int64) bool {
+	first, next := settings.Join(table, "public_key"), settings.Join(table, "next_public_key")
+	const advice = "write what the roster has (%s) in its place, or remove the keys of the table so that those of the roster count, or have the roster corrected"
+	has, known := slices.Contains(site.PublicKeys(), p.PublicKey), strings.Join(site.PublicKeys(), ", ")
+	hasNext := slices.Contains(site.PublicKeys(), p.NextPublicKey)
+	switch {
+	case !has && !hasNext:
+		r.leaveOut(first, p.Name, "the key is none that the roster (%d) has of %s, so %s is no partner and nothing signed by it counts; "+advice, serial, p.Name, p.Name, known)
+		return false
+	case !has:
+		r.Warn(first, "the key is none that the roster (%d) has of %s, so that only next_public_key counts; "+advice, serial, p.Name, known)
+		p.PublicKey, p.NextPublicKey = p.NextPublicKey, ""
+		r.Places()[first] = r.Places()[next]
+		delete(r.Places(), next)
+	case p.NextPublicKey != "" && !hasNext:
+		r.Warn(next, "the key is none that the roster (%d) has of %s, so it does not count; "+advice, serial, p.Name, known)
+		p.NextPublicKey = ""
+		delete(r.Places(), next)
+	}
+	return true
+}
+
+// hasPinned says whether a key that the roster has of a site is in the table of another one: the site is no partner then.
+func (r *checker) hasPinned(key string, site *roster.Site, serial int64, pinned map[string]protocol.SiteName) bool {
+	for _, public := range site.PublicKeys() {
+		if other := pinned[public]; other != "" && other != site.Name {
+			r.leaveOut(key, site.Name, "the roster (%d) has of %s the key %s, which is in the table of %s here, so %s is no partner; correct the table, or have the roster corrected", serial, site.Name, public, other, site.Name)
+			return true
+		}
+	}
+	return false
+}
+
+// reachable says whether one of the two sides can connect to the other by what the roster has of a site.
+func (r *checker) reachable(key string, site *roster.Site) bool {
+	if n := &r.config.NATS; n.URL != "" || n.Listen != "" && site.URL == "" {
+		return true
+	}
+	if site.URL == "" {
+		r.leaveOut(key, site.Name, "%s has no URL in the roster, and this site has no [nats] listen, so neither can connect: it is no partner", site.Name)
+		return false
+	}
+	if err := CheckURL(site.URL); err != nil {
+		r.leaveOut(key, site.Name, "%s is no partner, since its URL in the roster cannot be used: %v", site.Name, err)
+		return false
+	}
+	return true
 }
 
 // acceptSites makes partners of the sites of the roster that accept names and that have no table.
 func (r *checker) acceptSites(t *Roster, signed *roster.Roster) {
 	for i, name := range t.Accept {
 		if name != anySite && len(signed.Sites) > 0 && signed.Find(protocol.SiteName(name)) == nil {
-			r.Warn(fmt.Sprintf("roster.accept[%d]", i), "%s is not in the roster (%d), so it is no partner", name, signed.Serial)
+			r.leaveOut(fmt.Sprintf("roster.accept[%d]", i), protocol.SiteName(name), "%s is not in the roster (%d), so it is no partner", name, signed.Serial)
 		}
 	}
+	pinned := r.pinnedKeys()
 	for i := range signed.Sites {
 		site := &signed.Sites[i]
-		has := slices.ContainsFunc(r.config.Partners, func(p Partner) bool { return p.Name == site.Name })
-		if has || site.Name == r.config.Site.Name || !slices.Contains(t.Accept, anySite) && !slices.Contains(t.Accept, string(site.Name)) {
+		if r.hasTable(site.Name) || site.Name == r.config.Site.Name || !slices.Contains(t.Accept, anySite) && !slices.Contains(t.Accept, string(site.Name)) {
+			continue
+		}
+		if r.hasPinned("roster.accept", site, signed.Serial, pinned) || !r.reachable("roster.accept", site) {
 			continue
 		}
 		p := Partner{Name: site.Name, PublicKey: site.PublicKey, NextPublicKey: site.NextPublicKey, URL: site.URL, MaxJobs: t.MaxJobs, Users: maps.Clone(t.Users)}
-		if n := &r.config.NATS; n.URL != "" {
+		if r.config.NATS.URL != "" {
 			p.URL = ""
-		} else if n.Listen == "" && p.URL == "" {
-			r.Warn("roster.accept", "%s has no URL in the roster, and this site has no [nats] listen, so neither can connect: it is no partner", site.Name)
-			continue
 		}
 		r.Places()[fmt.Sprintf("%s[%d]", partnerSection, len(r.config.Partners))] = problems.Place{File: string(t.File)}
 		r.config.Partners = append(r.config.Partners, p)
 	}
+}
+
+// hasTable says whether a site has a table [[partner]], also one that makes it no partner.
+func (r *checker) hasTable(site protocol.SiteName) bool {
+	return slices.ContainsFunc(r.config.Partners, func(p Partner) bool { return p.Name == site }) ||
+		slices.ContainsFunc(r.config.unused, func(u UnusedPartner) bool { return u.Site == site })
 }
 
 // listed says whether a partner is one by the roster alone: what it may do here is checked with the table [roster].

@@ -59,6 +59,7 @@ type Config struct {
 
 	places settings.Places
 	signed *roster.Roster // nil: none
+	unused []UnusedPartner
 }
 
 // Site is the table [site]: who this site is and where it keeps its things.

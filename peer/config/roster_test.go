@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -192,14 +193,10 @@ func TestRostersThatDoNotCount(t *testing.T) {
 			t.Helper()
 			r.configure(t, "[roster]\naccept = [\"*\"]\n")
 		}, "roster.file: is missing"},
-		"another key": {func(t *testing.T, r *rostered) {
+		"no key": {func(t *testing.T, r *rostered) {
 			t.Helper()
-			r.configure(t, table+"[[partner]]\nname = \"south\"\npublic_key = \"KEY-east\"\n")
-		}, "public_key: is not a key that the roster has of south"},
-		"one key": {func(t *testing.T, r *rostered) {
-			t.Helper()
-			r.configure(t, all+"[[partner]]\nname = \"nowhere\"\nurl = \"nats://x:1\"\npublic_key = \"KEY-east\"\n")
-		}, "duplicate key"},
+			r.configure(t, table+"[[partner]]\nname = \"south\"\npublic_key = \"UAAA\"\n")
+		}, "partner[south].public_key: "},
 		"root": {func(t *testing.T, r *rostered) {
 			t.Helper()
 			r.configure(t, all+"max_jobs = 1\nusers = { \"*\" = \"root\" }\n")
@@ -306,7 +303,91 @@ func TestRosterBeforeItIsInPlace(t *testing.T) {
 	}
 	r.keys["east"] = key(t).Public()
 	replace(own, 8)
-	if _, err := config.LoadWithRoster(next, r.dir); err == nil || !strings.Contains(err.Error(), "public_key: is not a key that the roster has of east") {
-		t.Errorf("with another key than the table: %v", err)
+	if c, err := config.LoadWithRoster(next, r.dir); err != nil || len(c.Partners) != 1 || !strings.Contains(fmt.Sprint(c.Warnings), "partner[east].public_key: the key is none that the roster (8) has of east") {
+		t.Errorf("with another key than the table: %+v, %v", c, err)
+	}
+}
+
+// What signers write keeps no peer from its start: a table whose keys the roster does not have is none of a partner, and of two keys the one
+// counts that both have. The warning names the table, whichever tables are left.
+func TestKeysThatTheRosterDoesNotHave(t *testing.T) {
+	t.Parallel()
+	const east, south = "[[partner]]\nname = \"east\"\n", "[[partner]]\nname = \"south\"\nurl = \"nats://x:1\"\n"
+	for name, c := range map[string]struct {
+		rest     string
+		partners []string
+		unused   []protocol.SiteName
+		warns    []string
+	}{
+		"another one": {
+			south + "public_key = \"OTHER\"\n" + east,
+			[]string{"east true nats://east.example.org:7501 0 map[]"},
+			[]protocol.SiteName{"south"},
+			[]string{"north.toml:13: partner[south].public_key: the key is none that the roster (5) has of south, so south is no partner and nothing signed by it counts; write what the roster has (KEY-south)"},
+		},
+		"accepted, too": { // by the keys of the roster it would be let in although the table says otherwise
+			"ACCEPT" + south + "public_key = \"OTHER\"\n", []string{"east true nats://east.example.org:7501 0 map[]"}, []protocol.SiteName{"south", "west"}, []string{"so south is no partner"},
+		},
+		"public_key": {
+			south + "public_key = \"OTHER\"\nnext_public_key = \"KEY-south\"\n",
+			[]string{"south true nats://x:1 0 map[]"},
+			nil,
+			[]string{"partner[south].public_key: the key is none that the roster (5) has of south, so that only next_public_key counts"},
+		},
+		"next_public_key": {
+			south + "next_public_key = \"OTHER\"\npublic_key = \"KEY-south\"\n",
+			[]string{"south true nats://x:1 0 map[]"},
+			nil,
+			[]string{"partner[south].next_public_key: the key is none that the roster (5) has of south, so it does not count"},
+		},
+		"of another table": {
+			"ACCEPT" + south + "[[partner]]\nname = \"nowhere\"\nurl = \"nats://x:1\"\npublic_key = \"KEY-east\"\n",
+			[]string{"south true nats://x:1 0 map[]", "nowhere false nats://x:1 0 map[]"},
+			[]protocol.SiteName{"east", "west"},
+			[]string{"which is in the table of nowhere here, so east is no partner"},
+		},
+		"of another table, by a table": {
+			east + "[[partner]]\nname = \"nowhere\"\nurl = \"nats://x:1\"\npublic_key = \"KEY-east\"\n",
+			[]string{"nowhere false nats://x:1 0 map[]"},
+			[]protocol.SiteName{"east"},
+			[]string{"partner[east].name: the roster (5) has of east the key KEY-east, which is in the table of nowhere"},
+		},
+		"unreachable": {
+			"[[partner]]\nname = \"west\"\n" + east, []string{"east true nats://east.example.org:7501 0 map[]"}, []protocol.SiteName{"west"}, []string{"partner[west].url: west has no URL in the roster"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := inRoster(t, "")
+			other := key(t).Public()
+			r.configure(t, strings.NewReplacer("ACCEPT", "accept = [\"*\"]\n", "OTHER", other).Replace(table+c.rest))
+			got, said := r.load(t)
+			if got == nil {
+				t.Fatal(said)
+			}
+			if fmt.Sprint(r.partners(got)) != fmt.Sprint(c.partners) {
+				t.Errorf("partners %q, want %q", r.partners(got), c.partners)
+			}
+			var unused []protocol.SiteName
+			for _, one := range got.UnusedPartners() {
+				unused = append(unused, one.Site)
+			}
+			if fmt.Sprint(unused) != fmt.Sprint(c.unused) {
+				t.Errorf("unused %v, want %v", unused, c.unused)
+			}
+			for _, p := range got.Partners {
+				if slices.Contains(p.PublicKeys(), other) {
+					t.Errorf("a key counts that the roster does not have: %+v", p)
+				}
+			}
+			for _, words := range c.warns {
+				for site, public := range r.keys {
+					words = strings.ReplaceAll(words, "KEY-"+string(site), public)
+				}
+				if !strings.Contains(said, words) {
+					t.Errorf("warnings %q lack %q", said, words)
+				}
+			}
+		})
 	}
 }

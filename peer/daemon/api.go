@@ -216,7 +216,7 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 	ready := make(chan struct{})
 	d.launch(ctx, "the API", func(ctx context.Context) error {
 		err := api.Serve(ctx, api.Config{
-			Socket: string(d.cfg.Site.Socket), Node: d.node, Site: d.cfg.Site.Name, Number: d.cfg.Site.Number,
+			Socket: string(d.cfg.Site.Socket), Node: d.sitesNode(), Site: d.cfg.Site.Name, Number: d.cfg.Site.Number,
 			Version: d.options.Build.Version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
 			Plugins: d.pluginStatus, Changes: d.settings.changes, Prices: d.pricesAhead, Power: d.power, Database: &database{d: d}, ExportRemote: d.cfg.Submit.ExportRemote,
 			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins, Events: d.events,

@@ -118,9 +118,7 @@ func (d *Daemon) Ready() <-chan struct{} { return d.ready }
 // returns nil if ctx ended it and all parts closed well. It must be called once.
 func (d *Daemon) Run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, d.stop()) }()
-	for _, warning := range d.cfg.Warnings {
-		d.log.Warn("config_warning", "what", warning.String())
-	}
+	d.logWarnings(d.cfg)
 	d.logAccountProblems(ctx)
 	for _, start := range []func(context.Context) error{
 		d.boundGarbage, d.openKey, d.lockKey, d.openStore, d.startMeter, d.openAudit, d.openSettings, d.openPlugins, d.openPrices, d.openBudget, d.openQueue, d.startBudget, d.openWitness, d.startNode, d.startLinks, d.startMetrics, d.startAPI,

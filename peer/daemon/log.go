@@ -24,3 +24,12 @@ func levelOf(cfg config.Log) slog.Level {
 	}
 	return level
 }
+
+// logWarnings logs the warnings about a configuration, and returns them.
+func (d *Daemon) logWarnings(cfg *config.Config) (warnings []string) {
+	for _, warning := range cfg.Warnings {
+		warnings = append(warnings, warning.String())
+		d.log.Warn("config_warning", "what", warning.String())
+	}
+	return warnings
+}

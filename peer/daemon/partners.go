@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -107,6 +108,41 @@ func (d *Daemon) missingPartnersHere(ctx context.Context, next *config.Config) [
 	}
 	sites, _ := reply.(view.Sites)
 	return missingPartners(next, knownPartnerJobs(sites))
+}
+
+// sitesNode is the node, whose answers about sites have those too that are no partners because of the roster.
+type sitesNode struct {
+	*node.Node
+
+	unused func() []config.UnusedPartner
+}
+
+func (d *Daemon) sitesNode() sitesNode {
+	return sitesNode{d.node, func() []config.UnusedPartner { return d.active.Load().UnusedPartners() }}
+}
+
+// Ask asks the node.
+func (n sitesNode) Ask(ctx context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+	reply, err := n.Node.Ask(ctx, question)
+	if sites, ok := reply.(view.Sites); ok {
+		return withUnused(sites, n.unused()), err
+	}
+	return reply, err
+}
+
+// withUnused adds to sites those that the configuration names as partners and that are none because of the roster.
+func withUnused(sites view.Sites, unused []config.UnusedPartner) view.Sites {
+	for _, one := range unused {
+		at := slices.IndexFunc(sites.Sites, func(s view.Site) bool { return s.Site == one.Site })
+		switch {
+		case at < 0:
+			sites.Sites = append(sites.Sites, view.Site{Site: one.Site, Link: "missing", Reason: one.Reason})
+		case sites.Sites[at].Link == "missing": // jobs name it
+			sites.Sites[at].Reason = one.Reason + "; " + sites.Sites[at].Reason
+		}
+	}
+	slices.SortFunc(sites.Sites[min(1, len(sites.Sites)):], func(a, b view.Site) int { return cmp.Compare(a.Site, b.Site) }) // after this one
+	return sites
 }
 
 // changePartners applies the partners of a configuration if they are others, and the site's key if it is another one.

@@ -94,9 +94,7 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 	done.Changed = slices.DeleteFunc(done.Changed, func(c api.Change) bool {
 		return concerns(c, done.Added) || concerns(c, done.Removed)
 	})
-	for _, warning := range next.Warnings {
-		done.Warnings = append(done.Warnings, warning.String())
-	}
+	done.Warnings = d.logWarnings(next)
 	done.Warnings = append(done.Warnings, d.missingPartnersHere(ctx, next)...)
 	if late != nil {
 		done.Warnings = append(done.Warnings, fmt.Sprintf("quotes use the previous prices until the next refresh: %v", late))

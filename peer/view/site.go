@@ -12,7 +12,7 @@ type Site struct {
 	Site      protocol.SiteName   `json:"site"`
 	Number    protocol.SiteNumber `json:"site_number"` // 0: not known yet
 	Self      bool                `json:"self"`
-	Link      string              `json:"link"` // "self", "up", "down", "unresponsive", "refused", or "missing": not configured, but jobs name it
+	Link      string              `json:"link"` // "self", "up", "down", "unresponsive", "refused", or "missing": no partner, but jobs name it, or the configuration does and the roster lets it not
 	Reason    string              `json:"reason,omitempty"`
 	Drain     *Drain              `json:"drain,omitempty"`    // what an operator of the local site has said of the site; nil: nothing
 	Draining  string              `json:"draining,omitempty"` // why the partner takes no jobs of the local site, as it said last; empty: it takes them
