@@ -141,8 +141,8 @@ func (a *app) configCheckCommand() *cobra.Command {
 func (a *app) checkConfig(ctx context.Context, cfg *config.Config) error {
 	a.warn(cfg)
 	found := daemon.Check(ctx, cfg, build())
-	for _, unseen := range found.Unseen {
-		a.notice("warning: %s", unseen)
+	for _, warning := range slices.Concat(found.Warnings, found.Unseen) {
+		a.notice("warning: %s", warning)
 	}
 	for _, problem := range found.Problems {
 		a.notice("%s", problem)

@@ -181,6 +181,11 @@ func (a *app) rosterCheckCommand() *cobra.Command {
 				return err
 			}
 			a.warn(cfg)
+			if key, failed := identity.LoadKey(string(cfg.Site.Key)); failed != nil {
+				a.notice("warning: the key of this site was not compared with the roster: %v", failed)
+			} else if what := cfg.OwnKeyProblem(key.Public()); what != "" {
+				a.notice("warning: %s", what)
+			}
 			r := cfg.SignedRoster()
 			if protocol.InstantOf(a.now()) >= r.End {
 				return fmt.Errorf("roster %d ended %s; get a new one from its signers", r.Serial, r.End.Text())

@@ -157,9 +157,33 @@ func TestAKeyIsWithdrawn(t *testing.T) {
 	said()
 	wantWords(t, g.at(t, aurora, "#!/bin/sh\n", "submit", "--sites=borealis"), 2, `site "borealis" is neither this site nor a partner of it`)
 
+	// Of aurora the signers have another key, too. That concerns those who go by the roster: borealis does not.
+	back, err := identity.LoadKey(filepath.Join(borealis.Dir, "site.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	writeText(t, door, "")
-	writeText(t, filepath.Join(aurora.Dir, "grid.roster"), text(t, signedList(t, dir, 3, aurora, borealis)))
-	wantWords(t, g.at(t, aurora, "", "reload"), 0, "added          partner borealis")
+	ownKey := "the roster (3) has of this site, aurora, the key " + other + ", and [site] key is " + own.Public()
+	wrong := signedKeys(t, dir, 3, map[protocol.SiteName]string{"aurora": other, "borealis": back.Public()}, aurora, borealis)
+	wantWords(t, g.at(t, aurora, "", "roster", "check", wrong, "--config", aurora.Config), 0, "Roster OK: number 3", ownKey)
+	writeText(t, filepath.Join(aurora.Dir, "grid.roster"), text(t, wrong))
+	wantWords(t, g.at(t, aurora, "", "config", "check", "--config", aurora.Config), 0, ownKey)
+	wantWords(t, g.at(t, aurora, "", "reload"), 0, "added          partner borealis", ownKey)
+	linkIs(t, aurora, "borealis", "up", "")
+	wantWords(t, g.at(t, aurora, "", "doctor", "--config", aurora.Config), 0, ownKey)
+	wantWords(t, g.at(t, aurora, "", "status"), 0, ownKey)
+	if err = errors.Join(aurora.Kill(), aurora.Start()); err != nil {
+		t.Fatal(err)
+	}
+	linkIs(t, aurora, "borealis", "up", "")
+	if log := text(t, aurora.Log); strings.Count(log, `"key_not_in_roster"`) != 2 {
+		t.Errorf("the log has not, at the reload and at the start, that the key is not in the roster:\n%s", log)
+	}
+	writeText(t, filepath.Join(aurora.Dir, "grid.roster"), text(t, signedList(t, dir, 4, aurora, borealis)))
+	wantWords(t, g.at(t, aurora, "", "reload"), 0)
+	if got := g.at(t, aurora, "", "status"); strings.Contains(got.stdout, "the roster") {
+		t.Errorf("after the roster was corrected: %s", got.stdout)
+	}
 	for job, at := range map[protocol.JobID]*testbed.Site{there: aurora, guest: borealis} {
 		if got := g.until(t, at, job, ended); got.State != protocol.Completed {
 			t.Errorf("the job of %s: %+v", at.Name, got)

@@ -28,7 +28,24 @@ const anySite = "*"
 // SignedRoster is the roster that [Load] has read; nil: there is none.
 func (c *Config) SignedRoster() *roster.Roster { return c.signed }
 
-// readRoster reads a roster and checks that one of the keys of the table [roster] has signed it, that it has this site as it is, and that it
+// OwnKeyProblem says what is wrong with a public key of this site beside the roster, by which partners know the site; empty: nothing is, or no roster
+// counts now.
+func (c *Config) OwnKeyProblem(public string) string {
+	if c.signed == nil || protocol.InstantOf(time.Now()) >= c.signed.End {
+		return ""
+	}
+	own := c.signed.Find(c.Site.Name)
+	switch {
+	case own == nil:
+		return fmt.Sprintf("the roster (%d) does not have this site, %s, so sites that go by it refuse its key; have its signers add %s", c.signed.Serial, c.Site.Name, public)
+	case !slices.Contains(own.PublicKeys(), public):
+		return fmt.Sprintf("the roster (%d) has of this site, %s, the key %s, and [site] key is %s, so sites that go by the roster refuse it; set [site] key to the file of the former, or have the signers correct the roster",
+			c.signed.Serial, c.Site.Name, strings.Join(own.PublicKeys(), " and "), public)
+	}
+	return ""
+}
+
+// readRoster reads a roster and checks that one of the keys of the table [roster] has signed it, and that it
 // is not older than the last one that counted here. It does not look at its end. The error is of type [problems.List].
 func (c *Config) readRoster(path string) (*roster.Roster, error) {
 	text, err := rosterText(path)
@@ -56,9 +73,6 @@ func (c *Config) readRoster(path string) (*roster.Roster, error) {
 		wrong.Add(at("serial"), "is %d, and a roster with %d has counted here: an older one does not come back. If the signers count from the beginning on purpose, remove %s", signed.Serial, serial, statedir.Roster(string(c.Site.StateDir)))
 	case signed.Serial == serial && signed.Digest() != digest:
 		wrong.Add(at("serial"), "is %d, and another roster with that has counted here; have the signers write a higher one", signed.Serial)
-	}
-	if own := signed.Find(c.Site.Name); own != nil && own.Number != c.Site.Number {
-		wrong.Add(at("sites"), "has %s with number %d, and [site] number is %d; have one of them corrected", c.Site.Name, own.Number, c.Site.Number)
 	}
 	return &signed, wrong.Err()
 }
@@ -99,6 +113,9 @@ func (r *checker) addRoster() {
 		signed = &roster.Roster{Serial: signed.Serial}
 	case now.Add(RosterNotice) >= signed.End:
 		r.Warn("roster.file", "roster %d ends %s; get a new one from its signers", signed.Serial, signed.End.Text())
+	}
+	if own := signed.Find(r.config.Site.Name); own != nil && own.Number != r.config.Site.Number {
+		r.Warn("site.number", "is %d, and the roster (%d) has %s with %d; have one of them corrected", r.config.Site.Number, signed.Serial, own.Name, own.Number)
 	}
 	r.completeTables(signed)
 	r.acceptSites(t, signed)

@@ -201,12 +201,6 @@ func TestRostersThatDoNotCount(t *testing.T) {
 			t.Helper()
 			r.configure(t, all+"max_jobs = 1\nusers = { \"*\" = \"root\" }\n")
 		}, "roster.users.*: is mapped to root"},
-		"another number": {func(t *testing.T, r *rostered) {
-			t.Helper()
-			r.configure(t, strings.Replace(all, "[roster]", "[site]\nnumber = 8\n[roster]", 1))
-			writeFile(t, filepath.Join(r.dir, "north.toml"), strings.Replace(fileText(t, filepath.Join(r.dir, "north.toml")), "\n[site]\nnumber = 8\n", "\n", 1))
-			writeFile(t, filepath.Join(r.dir, "z.toml"), "[site]\nnumber = 8\n")
-		}, "has north with number 1, and [site] number is 8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -226,6 +220,35 @@ func fileText(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// The roster has this site with another number or key than it has itself. That is warned of, and is no error: the signers may be wrong.
+func TestThisSiteInTheRoster(t *testing.T) {
+	t.Parallel()
+	r := inRoster(t, table)
+	writeFile(t, filepath.Join(r.dir, "z.toml"), "[site]\nnumber = 8\n")
+	c, said := r.load(t)
+	if c == nil || !strings.Contains(said, "z.toml:2: site.number: is 8, and the roster (5) has north with 1; have one of them corrected") {
+		t.Fatalf("got %+v, %s", c, said)
+	}
+	other := key(t).Public()
+	if what := c.OwnKeyProblem(r.keys["north"]); what != "" {
+		t.Errorf("the key of the roster: %s", what)
+	}
+	if what := c.OwnKeyProblem(other); !strings.Contains(what, "the roster (5) has of this site, north, the key "+r.keys["north"]+", and [site] key is "+other) {
+		t.Errorf("another key: %s", what)
+	}
+	r.write(t, 6, never, map[protocol.SiteName]bool{"north": true})
+	if c, said = r.load(t); c == nil || !strings.Contains(c.OwnKeyProblem(other), "the roster (6) does not have this site, north") {
+		t.Errorf("not listed: %+v, %s", c, said)
+	}
+	r.write(t, 7, 1, nil)
+	if c, said = r.load(t); c == nil || c.OwnKeyProblem(other) != "" {
+		t.Errorf("by a roster that has ended: %+v, %s", c, said)
+	}
+	if c = (&config.Config{}); c.OwnKeyProblem(other) != "" {
+		t.Error("without a roster")
+	}
 }
 
 // Of a roster that has ended no site is a partner, and tables with keys of their own go on.

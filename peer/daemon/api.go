@@ -41,6 +41,9 @@ func (d *Daemon) notes() (all []string) {
 			all = append(all, "the certificate of the API over TCP expires at "+protocol.InstantOf(ends).Text()+"; replace the files of [api] cert_file and key_file")
 		}
 	}
+	if note := d.keyNote.Load(); note != nil && *note != "" {
+		all = append(all, *note)
+	}
 	if signed := d.active.Load().SignedRoster(); signed != nil && protocol.InstantOf(time.Now()).Add(config.RosterNotice) >= signed.End {
 		all = append(all, fmt.Sprintf("roster %d ends at %s; get a new one from its signers, replace [roster] file and reload", signed.Serial, signed.End.Text()))
 	}

@@ -23,6 +23,7 @@ import (
 // Findings are what is wrong with a configuration on this machine, and what could not be looked at.
 type Findings struct {
 	Problems []string
+	Warnings []string // of what no start fails on
 	Unseen   []string
 }
 
@@ -30,8 +31,11 @@ type Findings struct {
 // files, which accounts there are, of which version Slurm is, and how plugins begin, whose host the build is. It changes
 // nothing.
 func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
-	key := func() error { _, err := identity.LoadKey(string(cfg.Site.Key)); return err }()
+	own, key := identity.LoadKey(string(cfg.Site.Key))
 	f.secret("[site] key", key)
+	if key == nil {
+		f.warn(cfg.OwnKeyProblem(own.Public()))
+	}
 	if cfg.Gossip != nil {
 		_, err := gossip.LoadKeys(string(cfg.Gossip.Keyring))
 		f.secret("[gossip] keyring", err)
@@ -50,12 +54,12 @@ func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 			f.secret(signInSecretOf(o), err)
 		}
 	}
-	own, err := ownAccount(ctx)
+	account, err := ownAccount(ctx)
 	f.add(err)
 	if errors.Is(key, fs.ErrPermission) { // this account is not the peer's
-		own = ""
+		account = ""
 	}
-	f.Problems = append(f.Problems, accountProblems(cfg, own, knownHere(ctx))...)
+	f.Problems = append(f.Problems, accountProblems(cfg, account, knownHere(ctx))...)
 	f.add(checkPlugins(cfg))
 	f.add(localqueue.Check(ctx, cfg))
 	f.add(checkFeeds(ctx, cfg))
@@ -88,6 +92,12 @@ func (f *Findings) add(err error) {
 	}
 	if err != nil {
 		f.Problems = append(f.Problems, err.Error())
+	}
+}
+
+func (f *Findings) warn(what string) {
+	if what != "" {
+		f.Warnings = append(f.Warnings, what)
 	}
 }
 

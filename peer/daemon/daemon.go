@@ -62,6 +62,7 @@ type Daemon struct {
 	level     slog.LevelVar
 
 	key       *identity.Key            // changes under reloading
+	keyNote   atomic.Pointer[string]   // what is wrong with it beside the roster; nil or empty: nothing
 	keys      []string                 // public ones that the site has had
 	locks     map[string]*witness.Lock // of the public keys that this peer has used; guarded by reloading
 	store     *store.Store

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/localdisk"
@@ -130,13 +131,13 @@ func (e *examination) lookAtConfiguration(ctx context.Context, build Build) {
 	for _, warning := range e.cfg.Warnings {
 		e.add("configuration", Warning, warning.String(), "")
 	}
-	for _, unseen := range found.Unseen {
-		e.add("configuration", Warning, unseen, "")
+	for _, warning := range slices.Concat(found.Warnings, found.Unseen) {
+		e.add("configuration", Warning, warning, "")
 	}
 	for _, problem := range found.Problems {
 		e.add("configuration", Failed, problem, "")
 	}
-	if len(found.Unseen)+len(found.Problems) == 0 {
+	if len(found.Warnings)+len(found.Unseen)+len(found.Problems) == 0 {
 		e.add("configuration", OK, "keys and their files, accounts, the batch system and plugins are as a start needs them", "")
 	}
 }

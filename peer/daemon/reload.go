@@ -95,6 +95,9 @@ func (d *Daemon) reload(ctx context.Context, by string) (api.Reloaded, error) {
 		return concerns(c, done.Added) || concerns(c, done.Removed)
 	})
 	done.Warnings = d.logWarnings(next)
+	if what := d.compareKey(); what != "" {
+		done.Warnings = append(done.Warnings, what)
+	}
 	done.Warnings = append(done.Warnings, d.missingPartnersHere(ctx, next)...)
 	if late != nil {
 		done.Warnings = append(done.Warnings, fmt.Sprintf("quotes use the previous prices until the next refresh: %v", late))

@@ -79,6 +79,7 @@ func (d *Daemon) openWitness(context.Context) error {
 	if err = noteRoster(d.cfg); err != nil {
 		return err
 	}
+	d.compareKey()
 	file, seen, err := witness.Open(keys, dir, filepath.Join(dir, "spool"))
 	if err != nil {
 		return fmt.Errorf("[site] state_dir: %w", err)
@@ -101,6 +102,16 @@ func noteRoster(cfg *config.Config) error {
 		return fmt.Errorf("[site] state_dir: %w", err)
 	}
 	return nil
+}
+
+// compareKey compares the site's key with the roster that counts, and logs and returns what is wrong. The caller holds reloading, or starts the peer.
+func (d *Daemon) compareKey() string {
+	what := d.active.Load().OwnKeyProblem(d.key.Public())
+	if what != "" {
+		d.log.Warn("key_not_in_roster", "what", what)
+	}
+	d.keyNote.Store(&what)
+	return what
 }
 
 // noteKey has the state directory name a key before the site shows it, and returns all that the site has had.
