@@ -59,23 +59,23 @@ func TestStatusNotes(t *testing.T) {
 	}
 }
 
-// Alarms stand in status, in sites, and in the JSON of both.
+// Alarms stand in status, in sites, and in the JSON of both. The end of the roster stands in sites once, with this site.
 func TestAlarmsAreShown(t *testing.T) {
 	t.Parallel()
-	const alarm = "power budget: [power.series]: closed"
-	socket := serve(t, &fakeNode{alarms: []string{alarm}, replyF: always(view.Sites{Sites: []view.Site{
+	const alarm, roster = "power budget: [power.series]: closed", "roster 5 ends 2026-12-01"
+	socket := serve(t, &fakeNode{alarms: []string{alarm}, roster: roster, replyF: always(view.Sites{Sites: []view.Site{
 		{Site: "aurora", Self: true, Link: "self"}, {Site: "borealis", Link: "up"},
 	}}, nil)})
 	if got := command(t, socket, "", "status"); got.code != 0 || !strings.Contains(got.stdout, "\nAlarm      "+alarm+"\n") {
 		t.Errorf("status: %+v", got)
 	}
-	if got := command(t, socket, "", "sites"); got.code != 0 || strings.Count(got.stdout, "ALARM: "+alarm) != 1 {
+	if got := command(t, socket, "", "sites"); got.code != 0 || strings.Count(got.stdout, "ALARM: "+alarm+"; "+roster+"; ") != 1 || strings.Count(got.stdout, roster) != 1 {
 		t.Errorf("sites: %+v", got)
 	}
 	for _, args := range [][]string{{"status", "--json"}, {"sites", "--json"}} {
 		var info api.Info
 		got := command(t, socket, "", args...)
-		if err := json.Unmarshal([]byte(got.stdout), &info); err != nil || fmt.Sprint(info.Alarms) != "["+alarm+"]" {
+		if err := json.Unmarshal([]byte(got.stdout), &info); err != nil || fmt.Sprint(info.Alarms) != "["+alarm+"]" || info.Roster != roster {
 			t.Errorf("%v: %+v, %v", args, got, err)
 		}
 	}

@@ -28,6 +28,7 @@ type fakeNode struct {
 	alarms []string
 	sites  []view.Site // told where replyF is nil
 	notes  []string
+	roster string
 	gossip bool
 	past   []view.Job           // have ended, the last first
 	pruned protocol.Instant     // the last end of a job that was deleted
@@ -134,6 +135,7 @@ func serveUntil(t *testing.T, n *fakeNode) (socket string, stop func()) {
 			Power:  func(context.Context) *api.Power { return n.power },
 			Alarms: func() []string { return n.alarms },
 			Notes:  func() []string { return n.notes },
+			Roster: func() string { return n.roster },
 			Reload: func(context.Context, string) (api.Reloaded, error) { return n.reload() },
 		})
 	}()

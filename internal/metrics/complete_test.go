@@ -94,6 +94,17 @@ func TestIssuer(t *testing.T) {
 	want(t, scrape(t, m), `switchyard_oidc_keys_failed{issuer="login"} 0`)
 }
 
+func TestRosterEnd(t *testing.T) {
+	t.Parallel()
+	m, end := fresh(), protocol.Instant(0)
+	m.WatchRoster(func() protocol.Instant { return end })
+	if strings.Contains(scrape(t, m), "switchyard_roster_end_timestamp_seconds ") {
+		t.Error("a site without a roster has the end of one")
+	}
+	end = 1_800_000_000_000
+	want(t, scrape(t, m), `switchyard_roster_end_timestamp_seconds 1.8e+09`)
+}
+
 func TestAPIRequests(t *testing.T) {
 	t.Parallel()
 	m := fresh()

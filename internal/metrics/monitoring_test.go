@@ -45,6 +45,7 @@ func served(t *testing.T) map[string]described {
 	m.WatchDisk(nil)
 	m.WatchCertificate(nil)
 	m.WatchIssuer("", nil)
+	m.WatchRoster(nil)
 	form := regexp.MustCompile(`^Desc\{fqName: "(\w+)", help: "(.*)", unit: ".*", constLabels: \{(.*)\}, variableLabels: \{(.*)\}\}$`)
 	constant := regexp.MustCompile(`(\w+)="`)
 	descs := make(chan *prometheus.Desc, 1000)

@@ -227,6 +227,27 @@ func (m *Metrics) WatchCertificate(ends func() time.Time) {
 	}, func() float64 { return float64(ends().Unix()) }))
 }
 
+// WatchRoster adds the end of the signed roster. Each scrape calls end, which is zero while there is none.
+func (m *Metrics) WatchRoster(end func() protocol.Instant) {
+	m.registry.MustRegister(&rosterEnd{end, desc("roster_end_timestamp_seconds", "Time at which the roster of the grid ends or has ended. Absent without [roster].")})
+}
+
+// rosterEnd collects at each scrape.
+type rosterEnd struct {
+	read func() protocol.Instant
+	end  *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (r *rosterEnd) Describe(out chan<- *prometheus.Desc) { out <- r.end }
+
+// Collect implements [prometheus.Collector].
+func (r *rosterEnd) Collect(out chan<- prometheus.Metric) {
+	if end := r.read(); end != 0 {
+		out <- prometheus.MustNewConstMetric(r.end, prometheus.GaugeValue, unix(end))
+	}
+}
+
 // WatchIssuer adds whether the keys of an issuer of OpenID Connect could not be fetched the last time, by its name in the configuration. Each scrape calls failing.
 func (m *Metrics) WatchIssuer(name string, failing func() bool) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{

@@ -461,6 +461,9 @@ func (s *server) info(w http.ResponseWriter, r *http.Request, who caller) error 
 	if s.Notes != nil && !who.public {
 		info.Notes = s.Notes()
 	}
+	if s.Roster != nil && !who.public {
+		info.Roster = s.Roster()
+	}
 	return reply(w, http.StatusOK, info)
 }
 

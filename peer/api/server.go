@@ -65,6 +65,7 @@ type Config struct {
 	Alarms  func() []string // what the site's operator should look at now; nil: nothing
 	Staging int64           // bytes of files that go with a job of the site to another one
 	Notes   func() []string // what the site's operator should know now; nil: nothing
+	Roster  func() string   // that the roster of the grid ends soon or has ended; nil, or answering "": neither
 	// Reload reads the configuration again; nil: that cannot be done. What is wrong
 	// with it is no error, but part of the answer.
 	Reload func(ctx context.Context, user string) (Reloaded, error)

@@ -64,6 +64,7 @@ type Info struct {
 	MaxArraySize  int                 `json:"max_array_size,omitempty"`   // number above the highest index of a job array
 	Alarms        []string            `json:"alarms,omitempty"`           // what the site's operator should look at now
 	Notes         []string            `json:"notes,omitempty"`            // what the site's operator should know
+	Roster        string              `json:"roster,omitempty"`           // that the roster of the grid ends soon or has ended, which is among the notes; empty: neither
 }
 
 // Power is what the jobs of the site draw together and may draw, in milliwatts.

@@ -28,10 +28,39 @@ const anySite = "*"
 // SignedRoster is the roster that [Load] has read; nil: there is none.
 func (c *Config) SignedRoster() *roster.Roster { return c.signed }
 
+// RosterNote says that the roster ends soon, or has ended, and what that means; empty: neither, or there is none.
+func (c *Config) RosterNote(now protocol.Instant) string {
+	const remedy = "; get a new one from its signers, replace [roster] file, and reload"
+	switch s := c.signed; {
+	case s == nil || now.Add(RosterNotice) < s.End:
+		return ""
+	case c.ended:
+		return fmt.Sprintf("roster %d ended %s, so none of its sites is a partner but by a table with a key", s.Serial, s.End.Text()) + remedy
+	case now >= s.End:
+		return fmt.Sprintf("roster %d ended %s, so from the next start or reload on none of its sites is a partner but by a table with a key", s.Serial, s.End.Text()) + remedy
+	default:
+		return fmt.Sprintf("roster %d ends %s, and from the next start or reload after that none of its sites is a partner but by a table with a key", s.Serial, s.End.Text()) + remedy
+	}
+}
+
+// leaveEnded notes which sites would be partners if the roster had not ended. Tables are for [checker.completeTables].
+func (r *checker) leaveEnded(t *Roster, signed *roster.Roster) {
+	for i := range signed.Sites {
+		if site := &signed.Sites[i]; r.accepts(t, site) && !slices.ContainsFunc(r.config.Partners, func(p Partner) bool { return p.Name == site.Name }) {
+			r.config.unused = append(r.config.unused, UnusedPartner{Site: site.Name, Reason: fmt.Sprintf("no partner, since roster %d ended %s", signed.Serial, signed.End.Text())})
+		}
+	}
+}
+
+// accepts says whether the table [roster] names another site of the roster.
+func (r *checker) accepts(t *Roster, site *roster.Site) bool {
+	return site.Name != r.config.Site.Name && (slices.Contains(t.Accept, anySite) || slices.Contains(t.Accept, string(site.Name)))
+}
+
 // OwnKeyProblem says what is wrong with a public key of this site beside the roster, by which partners know the site; empty: nothing is, or no roster
 // counts now.
 func (c *Config) OwnKeyProblem(public string) string {
-	if c.signed == nil || protocol.InstantOf(time.Now()) >= c.signed.End {
+	if c.signed == nil || c.ended {
 		return ""
 	}
 	own := c.signed.Find(c.Site.Name)
@@ -107,12 +136,13 @@ func (r *checker) addRoster() {
 	}
 	r.config.signed = signed
 	now := protocol.InstantOf(time.Now())
-	switch {
-	case now >= signed.End:
-		r.Warn("roster.file", "roster %d ended %s, so none of its sites is a partner; get a new one from its signers", signed.Serial, signed.End.Text())
+	r.config.ended = now >= signed.End
+	if note := r.config.RosterNote(now); note != "" {
+		r.Warn("roster.file", "%s", note)
+	}
+	if r.config.ended {
+		r.leaveEnded(t, signed)
 		signed = &roster.Roster{Serial: signed.Serial}
-	case now.Add(RosterNotice) >= signed.End:
-		r.Warn("roster.file", "roster %d ends %s; get a new one from its signers", signed.Serial, signed.End.Text())
 	}
 	if own := signed.Find(r.config.Site.Name); own != nil && own.Number != r.config.Site.Number {
 		r.Warn("site.number", "is %d, and the roster (%d) has %s with %d; have one of them corrected", r.config.Site.Number, signed.Serial, own.Name, own.Number)
@@ -215,7 +245,11 @@ func (r *checker) complete(table string, p *Partner, signed *roster.Roster, pinn
 	case p.PublicKeyFile != "" || slices.ContainsFunc(p.PublicKeys(), func(public string) bool { return public != "" && identity.ValidatePublic(public) != nil }):
 		return true // an error of the table, which check finds
 	case site == nil && p.PublicKey == "":
-		r.leaveOut(table+".name", p.Name, "%s is not in the roster (%d), so it is no partner; set public_key if it is to be one", p.Name, signed.Serial)
+		why := "is not in the roster (%d)"
+		if r.config.ended {
+			why = "is only in the roster (%d), which has ended"
+		}
+		r.leaveOut(table+".name", p.Name, "%s "+why+", so it is no partner; set public_key if it is to be one", p.Name, signed.Serial)
 		return false
 	case site == nil:
 		return true
@@ -304,7 +338,7 @@ func (r *checker) acceptSites(t *Roster, signed *roster.Roster) {
 	pinned := r.pinnedKeys()
 	for i := range signed.Sites {
 		site := &signed.Sites[i]
-		if r.hasTable(site.Name) || site.Name == r.config.Site.Name || !slices.Contains(t.Accept, anySite) && !slices.Contains(t.Accept, string(site.Name)) {
+		if r.hasTable(site.Name) || !r.accepts(t, site) {
 			continue
 		}
 		if r.hasPinned("roster.accept", site, signed.Serial, pinned) || !r.reachable("roster.accept", site) {

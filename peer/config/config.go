@@ -59,6 +59,7 @@ type Config struct {
 
 	places settings.Places
 	signed *roster.Roster // nil: none
+	ended  bool           // before the configuration was read, so that its sites are no partners
 	unused []UnusedPartner
 }
 

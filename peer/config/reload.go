@@ -164,7 +164,7 @@ func (c *Config) With(next *Config) *Config {
 	}
 	if partners {
 		maps.DeleteFunc(mixed.places, func(key string, _ problems.Place) bool { return strings.HasPrefix(key, partnerSection+"[") })
-		mixed.Partners, mixed.signed, mixed.unused = slices.Clone(next.Partners), next.signed, next.unused
+		mixed.Partners, mixed.signed, mixed.ended, mixed.unused = slices.Clone(next.Partners), next.signed, next.ended, next.unused
 		for i := range next.Partners {
 			mixed.movePlaces(next, partnerSection, i, i)
 		}

@@ -260,10 +260,25 @@ func TestEndOfARoster(t *testing.T) {
 	if got == nil || fmt.Sprint(r.partners(got)) != "[south true nats://x:1 0 map[]]" || !strings.Contains(said, "roster 5 ended 1970-01-01") {
 		t.Errorf("got %+v, %s", got, said)
 	}
+	if got != nil {
+		unused := fmt.Sprint(got.UnusedPartners())
+		if len(got.UnusedPartners()) != 2 || !strings.Contains(unused, "east is only in the roster (5), which has ended") || !strings.Contains(unused, "{west no partner, since roster 5 ended 1970-01-01") {
+			t.Errorf("unused are %s", unused)
+		}
+	}
 	soon := protocol.InstantOf(time.Now()).Add(config.RosterNotice - protocol.Hour)
 	r.write(t, 6, soon, nil)
 	if got, said = r.load(t); got == nil || len(got.Partners) != 2 || !strings.Contains(said, "roster 6 ends ") {
-		t.Errorf("got %+v, %s", got, said)
+		t.Fatalf("got %+v, %s", got, said)
+	}
+	// A peer that runs on says what is to come.
+	for when, words := range map[protocol.Instant]string{
+		soon.Add(-config.RosterNotice - 1): "", soon.Add(-config.RosterNotice): "roster 6 ends ", soon - 1: "roster 6 ends ",
+		soon: ", so from the next start or reload on none of its sites is a partner",
+	} {
+		if note := got.RosterNote(when); !strings.Contains(note, words) || (note == "") != (words == "") {
+			t.Errorf("at %d before the end: %q, want %q", soon-when, note, words)
+		}
 	}
 }
 

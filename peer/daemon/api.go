@@ -44,10 +44,23 @@ func (d *Daemon) notes() (all []string) {
 	if note := d.keyNote.Load(); note != nil && *note != "" {
 		all = append(all, *note)
 	}
-	if signed := d.active.Load().SignedRoster(); signed != nil && protocol.InstantOf(time.Now()).Add(config.RosterNotice) >= signed.End {
-		all = append(all, fmt.Sprintf("roster %d ends at %s; get a new one from its signers, replace [roster] file and reload", signed.Serial, signed.End.Text()))
+	if note := d.rosterNote(); note != "" {
+		all = append(all, note)
 	}
 	return all
+}
+
+// rosterNote says that the roster ends soon or has ended; empty: neither.
+func (d *Daemon) rosterNote() string {
+	return d.active.Load().RosterNote(protocol.InstantOf(time.Now()))
+}
+
+// rosterEnd is the end of the roster; zero: there is none.
+func (d *Daemon) rosterEnd() protocol.Instant {
+	if signed := d.active.Load().SignedRoster(); signed != nil {
+		return signed.End
+	}
+	return 0
 }
 
 // apiNetwork is the API over TCP; nil: the site has none.
@@ -223,7 +236,7 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 			Version: d.options.Build.Version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
 			Plugins: d.pluginStatus, Changes: d.settings.changes, Prices: d.pricesAhead, Power: d.power, Database: &database{d: d}, ExportRemote: d.cfg.Submit.ExportRemote,
 			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins, Events: d.events,
-			Alarms: d.budget.Alarms, Notes: d.notes, Staging: d.cfg.Staging.MaxBytes.Bytes(), Gossip: d.gossip != nil, Mail: d.cfg.Mail != nil,
+			Alarms: d.budget.Alarms, Notes: d.notes, Roster: d.rosterNote, Staging: d.cfg.Staging.MaxBytes.Bytes(), Gossip: d.gossip != nil, Mail: d.cfg.Mail != nil,
 			SlurmCommands: d.queue.SlurmCommands(), MaxArraySize: d.cfg.Limits.MaxArraySize,
 			Network: network, Audit: d.audit, Answered: d.meter.Requested,
 		})

@@ -23,6 +23,7 @@ func (d *Daemon) startMetrics(ctx context.Context) error {
 	d.meter.WatchStore(d.storeStats)
 	d.meter.WatchTransfers(d.transfers)
 	d.meter.WatchDisk(d.freeSpace)
+	d.meter.WatchRoster(d.rosterEnd)
 	if d.cfg.Metrics.Listen == "" {
 		return nil
 	}

@@ -21,6 +21,7 @@ type Grid struct {
 	Rules  api.Rules `json:"rules"`
 	Gossip bool      `json:"gossip"` // whether this site exchanges load data by gossip
 	Alarms []string  `json:"alarms,omitempty"`
+	Roster string    `json:"roster,omitempty"` // that the roster ends soon or has ended; empty: neither
 }
 
 // Sites lists the sites of the grid.
@@ -62,9 +63,9 @@ func Sites(grid Grid) *console.Table {
 	return t
 }
 
-// SiteNote is what else there is to say of a site. The rules and alarms of this site are those of the grid, if it has them.
+// SiteNote is what else there is to say of a site. The rules, the roster and the alarms of this site are those of the grid, if it has them.
 func SiteNote(site view.Site, grid Grid) string {
-	return notes(drainNote(site), withheld(site), console.Plain(site.AskedLastReason), alarmsOf(site, grid.Alarms), linkNote(site, grid))
+	return notes(drainNote(site), withheld(site), console.Plain(site.AskedLastReason), alarmsOf(site, grid.Alarms), rosterNote(site, grid.Roster), linkNote(site, grid))
 }
 
 // siteResources lists the resources of a site as --gres has them.
@@ -93,6 +94,14 @@ func alarmsOf(site view.Site, alarms []string) string {
 		return ""
 	}
 	return "ALARM: " + console.Plain(strings.Join(alarms, "; "))
+}
+
+// rosterNote is that of this site.
+func rosterNote(site view.Site, roster string) string {
+	if !site.Self {
+		return ""
+	}
+	return console.Plain(roster)
 }
 
 // drainNote says what an operator here, or the partner itself, has said of new jobs.
