@@ -48,6 +48,8 @@ func TestConfigCheckFindsWhatAStartWould(t *testing.T) {
 	if err := os.Chmod(open, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	const issuer = "key = %q\n[api]\nlisten = \"127.0.0.1:7\"\n[[api.oidc]]\nname = \"hpc\"\nissuer = \"https://login.example.org\"\naudience = \"switchyard\"\nca_file = %q\n" +
+		"[[api.oidc.user]]\ngroup = \"hpc\"\nscopes = [\"read\"]\n"
 	for name, c := range map[string]struct {
 		text string
 		want string // empty: nothing is wrong
@@ -67,6 +69,19 @@ func TestConfigCheckFindsWhatAStartWould(t *testing.T) {
 			fmt.Sprintf("key = %q\n[api]\nlisten = \"127.0.0.1:7\"\n[[api.oidc]]\nname = \"hpc\"\nissuer = \"https://login.example.org\"\naudience = \"switchyard\"\nsign_in_client = \"pages\"\nsign_in_secret_file = %q\n"+
 				"[[api.oidc.user]]\ngroup = \"hpc\"\nscopes = [\"read\"]\n", key, open),
 			"switchyard: [[api.oidc]] hpc sign_in_secret_file: " + open + " can be used by others",
+		},
+		"authority of an issuer that is absent": {
+			fmt.Sprintf(issuer, key, key+".none"), "switchyard: [[api.oidc]] hpc ca_file: open " + key + ".none: no such file or directory",
+		},
+		"authority of an issuer that is none": {
+			fmt.Sprintf(issuer, key, key), "switchyard: [[api.oidc]] hpc ca_file: read " + key + ": the file has no certificate in PEM",
+		},
+		"authority of clients that is absent": {
+			fmt.Sprintf("key = %q\n[api]\nlisten = \"127.0.0.1:7\"\nclient_ca_file = %q\n[[api.client]]\ncertificate = \"dns:ann.example.org\"\nuser = \"ann\"\nscopes = [\"read\"]\n", key, key+".none"),
+			"switchyard: [api] client_ca_file: open " + key + ".none: no such file or directory",
+		},
+		"certificate that is none": {
+			fmt.Sprintf("key = %q\n[api]\nlisten = \"127.0.0.1:7\"\ncert_file = %q\nkey_file = %q\n", key, key, key), "switchyard: [api] cert_file and key_file: ",
 		},
 		"local user": {
 			fmt.Sprintf("key = %q\n[accounts.local]\nann = \"no-such-account\"\n", key),

@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -119,13 +120,11 @@ func (d *Daemon) oidc(o *config.OIDC) (*openid.Verifier, error) {
 			d.log.Warn("oidc_keys_failed", "issuer", o.Issuer, "error", err, "advice", "check that this machine reaches the issuer; its tokens are refused once the keys that were fetched before are a day old")
 		},
 	}
-	if o.CAFile != "" {
-		trust, err := clientcert.ReadAuthorities(string(o.CAFile))
-		if err != nil {
-			return nil, fmt.Errorf("oidc.ca_file of %s: %w", o.Name, err)
-		}
-		cfg.Trust = trust
+	trust, err := issuerAuthorities(o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", keyOfIssuer(o, "ca_file"), err)
 	}
+	cfg.Trust = trust
 	if o.SignInClient == "" {
 		return openid.New(cfg), nil
 	}
@@ -134,7 +133,7 @@ func (d *Daemon) oidc(o *config.OIDC) (*openid.Verifier, error) {
 		cfg.SignIn.Secret = func() (string, error) {
 			secret, err := readSignInSecret(o)
 			if err != nil {
-				err = fmt.Errorf("%s: %w", signInSecretOf(o), err)
+				err = fmt.Errorf("%s: %w", keyOfIssuer(o, "sign_in_secret_file"), err)
 			}
 			return secret, err
 		}
@@ -158,8 +157,16 @@ func readSignInSecret(o *config.OIDC) (string, error) {
 	return secret, err
 }
 
-// signInSecretOf names the key of that file.
-func signInSecretOf(o *config.OIDC) string { return "[[api.oidc]] " + o.Name + " sign_in_secret_file" }
+// issuerAuthorities are those that have certified an issuer; nil: the machine's.
+func issuerAuthorities(o *config.OIDC) (*x509.CertPool, error) {
+	if o.CAFile == "" {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return clientcert.ReadAuthorities(string(o.CAFile))
+}
+
+// keyOfIssuer names a key of an issuer's table.
+func keyOfIssuer(o *config.OIDC, key string) string { return "[[api.oidc]] " + o.Name + " " + key }
 
 // apiFiles are how files move over TCP; nil: they do not.
 func (d *Daemon) apiFiles() *api.Files {

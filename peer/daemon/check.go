@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/switchyard-hpc/switchyard/peer/bus"
+	"github.com/switchyard-hpc/switchyard/peer/clientcert"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/localqueue"
 	"github.com/switchyard-hpc/switchyard/peer/daemon/pricefeed"
@@ -16,6 +17,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/notices"
 	"github.com/switchyard-hpc/switchyard/peer/otlp"
+	"github.com/switchyard-hpc/switchyard/peer/servercert"
 	"github.com/switchyard-hpc/switchyard/plugins/pluginhost"
 	"github.com/switchyard-hpc/switchyard/plugins/sdk"
 )
@@ -48,12 +50,7 @@ func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 		f.secret("[notify] token", err)
 	}
 	f.tracing(cfg.Tracing)
-	for i := range cfg.API.OIDC {
-		if o := &cfg.API.OIDC[i]; o.SignInSecretFile != "" {
-			_, err := readSignInSecret(o)
-			f.secret(signInSecretOf(o), err)
-		}
-	}
+	f.api(&cfg.API)
 	account, err := ownAccount(ctx)
 	f.add(err)
 	if errors.Is(key, fs.ErrPermission) { // this account is not the peer's
@@ -67,6 +64,27 @@ func Check(ctx context.Context, cfg *config.Config, build Build) (f Findings) {
 		f.add(tryPlugins(ctx, cfg, build))
 	}
 	return f
+}
+
+// api reads the files that the API over TCP needs.
+func (f *Findings) api(a *config.API) {
+	if a.CertFile != "" {
+		_, err := (&servercert.Files{Cert: string(a.CertFile), Key: string(a.KeyFile)}).TLS()
+		f.secret("[api] cert_file and key_file", err)
+	}
+	if a.ClientCAFile != "" {
+		_, err := clientcert.ReadAuthorities(string(a.ClientCAFile))
+		f.secret("[api] client_ca_file", err)
+	}
+	for i := range a.OIDC {
+		o := &a.OIDC[i]
+		_, err := issuerAuthorities(o)
+		f.secret(keyOfIssuer(o, "ca_file"), err)
+		if o.SignInSecretFile != "" {
+			_, err = readSignInSecret(o)
+			f.secret(keyOfIssuer(o, "sign_in_secret_file"), err)
+		}
+	}
 }
 
 // tracing reads the files that the export of spans needs.
