@@ -110,21 +110,24 @@ func (v *Visitor) BeginSignIn(w http.ResponseWriter, name, next string) (address
 	return address, nil
 }
 
-// FinishSignIn begins a session of the visitor, whom an issuer has sent back. It returns the page that the visitor wanted to see. The error is a
-// refusal.
+// FinishSignIn begins a session of the visitor, whom an issuer has sent back. It returns the page that the visitor wanted to see, also with an error,
+// so that it is not lost to the next try; empty: the sign-in is not known, or not this browser's. The error is a refusal.
 func (v *Visitor) FinishSignIn(w http.ResponseWriter, name string) (next string, err error) {
 	now := time.Now()
 	begun, refused := v.attempt(name, now)
 	if refused == nil {
 		refused = v.finish(w, begun, now)
 	}
+	if begun != nil {
+		next = begun.next
+	}
 	if refused != nil {
 		refused.report(v.port, v.request)
-		return "", refusal{refused.why}
+		return next, refusal{refused.why}
 	}
 	v.port.sessions.End(begun.session) // browsers do not send its cookie with the page that the issuer leads to
 	v.setSignInCookie(w, "", -1)
-	return begun.next, nil
+	return next, nil
 }
 
 // attempt is the sign-in that the visitor has begun, which is over with that. Others who come with its state do not end it.

@@ -95,7 +95,7 @@ func (d *Dashboard) finishSignIn(r *request) error {
 	r.w.Header().Set("Referrer-Policy", "no-referrer") // the address has the code, which is used up
 	next, err := r.visitor.FinishSignIn(r.w, r.PathValue("issuer"))
 	if err != nil {
-		return d.showFailedSignIn(r, "/", err)
+		return d.showFailedSignIn(r, local(next), err)
 	}
 	return d.show(r, http.StatusOK, "signed-in", frame{Title: "You are signed in", Onward: next, Body: next})
 }

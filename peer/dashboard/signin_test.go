@@ -3,7 +3,9 @@ package dashboard_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -107,6 +109,72 @@ func TestSignInsLeadToThisServer(t *testing.T) {
 				t.Errorf("%q:\n%s", next, text)
 			}
 		}
+	}
+}
+
+// A sign-in that fails keeps the page that the visitor wanted, if it is one of this server.
+func TestFailedSignInsLeadToThisServer(t *testing.T) {
+	t.Parallel()
+	for some := range slices.Chunk([]string{"https://evil.example.org/", "//evil.example.org", `/\evil.example.org`, "/\t/evil.example.org", "javascript:alert(1)", `/"><script>evil`}, 3) {
+		p, _ := openAtIssuer(t)
+		for _, next := range some {
+			_, header, _ := p.get(t, "/sign-in/hpc?"+url.Values{"next": {next}}.Encode())
+			sent, err := url.Parse(header.Get("Location"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			code, _, text := p.get(t, "/sign-in/hpc/callback?"+url.Values{"state": {sent.Query().Get("state")}, "error": {"access_denied"}}.Encode())
+			kept := strings.Contains(text, `name="next" value="/">`) && strings.HasSuffix(signInLink(t, text), "?next=%2F")
+			if code != http.StatusUnauthorized || !kept && !strings.HasPrefix(next, `/"`) || strings.Contains(text, "<script>evil") || strings.Contains(text, "//evil") {
+				t.Errorf("%q: %d\n%s", next, code, text)
+			}
+		}
+	}
+}
+
+func TestFailedSignInsKeepThePage(t *testing.T) {
+	t.Parallel()
+	p, provider := openAtIssuer(t)
+	const wanted = "/jobs?user=ann&state=RUNNING"
+	_, header, _ := p.get(t, "/sign-in/hpc?"+url.Values{"next": {wanted}}.Encode())
+	back, err := url.Parse(strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at))
+	if err != nil {
+		t.Fatal(err)
+	}
+	denied := back.Path + "?" + url.Values{"state": {back.Query().Get("state")}, "error": {"access_denied"}}.Encode()
+	other := &http.Client{Transport: p.browser.Transport} // without the cookie
+	answer, err := other.Get(p.at + denied)               //nolint:noctx // of the test's own server
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := io.ReadAll(answer.Body)
+	if err = errors.Join(err, answer.Body.Close()); err != nil || strings.Contains(string(said), "user=ann") {
+		t.Errorf("another browser learns the page: %v\n%s", err, said)
+	}
+	code, _, text := p.get(t, denied)
+	again := signInLink(t, text)
+	if code != http.StatusUnauthorized || !strings.Contains(html.UnescapeString(text), `name="next" value="`+wanted+`">`) || again != "/sign-in/hpc?"+(url.Values{"next": {wanted}}).Encode() {
+		t.Fatalf("%d, %s\n%s", code, again, text)
+	}
+	_, header, _ = p.get(t, again)
+	ready := strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at)
+	provider.SetDown(true)
+	code, _, text = p.get(t, ready)
+	if again = signInLink(t, text); code != http.StatusServiceUnavailable || again != "/sign-in/hpc?"+(url.Values{"next": {wanted}}).Encode() {
+		t.Fatalf("%d, %s\n%s", code, again, text)
+	}
+	provider.SetDown(false)
+	_, header, _ = p.get(t, again)
+	code, _, text = p.get(t, strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at))
+	if code != http.StatusOK || !strings.Contains(html.UnescapeString(text), `<a href="`+wanted+`">`) {
+		t.Errorf("in the end: %d\n%s", code, text)
+	}
+	if code, _, _ = p.get(t, wanted); code != http.StatusOK {
+		t.Errorf("the page: %d", code)
+	}
+	_, _, text = p.get(t, ready) // used up
+	if !strings.Contains(text, `name="next" value="/">`) {
+		t.Errorf("a sign-in that is not known leads to\n%s", text)
 	}
 }
 
