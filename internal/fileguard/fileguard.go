@@ -168,6 +168,19 @@ func Secret(path string, most int64) ([]byte, error) {
 	return text, err
 }
 
+// SecretText is the text of a [Secret] without the white space around it. It is not empty.
+func SecretText(path string, most int64) (string, error) {
+	text, err := Secret(path, most)
+	if err != nil {
+		return "", err
+	}
+	trimmed := strings.TrimSpace(string(text))
+	if trimmed == "" {
+		return "", fmt.Errorf("%s is empty", path)
+	}
+	return trimmed, nil
+}
+
 // secret says why a file is no place for a secret, if so.
 func secret(path string, info fs.FileInfo) error {
 	if !info.Mode().IsRegular() {

@@ -130,3 +130,24 @@ func TestSecretIsBounded(t *testing.T) {
 		t.Errorf("no file: %v", err)
 	}
 }
+
+// The text of a secret has no white space around it, and is not empty.
+func TestSecretText(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "secret")
+	for text, want := range map[string]string{" a b\n": "a b", "a": "a", " \n": "", "": ""} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := fileguard.SecretText(file, 10)
+		if got != want || (err == nil) != (want != "") || err != nil && !strings.Contains(err.Error(), file+" is empty") {
+			t.Errorf("%q: %q, %v", text, got, err)
+		}
+	}
+	if err := os.WriteFile(file, []byte("abcd"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fileguard.SecretText(file, 3); got != "" || err == nil || !strings.Contains(err.Error(), "more than 3 bytes") {
+		t.Errorf("got %q, %v", got, err)
+	}
+}

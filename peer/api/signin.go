@@ -99,7 +99,7 @@ func (v *Visitor) BeginSignIn(w http.ResponseWriter, name, next string) (address
 	back := url.URL{Scheme: "https", Host: v.request.Host, Path: "/sign-in/" + name + "/callback"}
 	address, err = by.Begin(v.request.Context(), back.String(), func(sent *openid.Attempt) string {
 		at := protocol.InstantOf(now)
-		return v.port.attempts.Begin(connlimit.NetworkOf(addressOf(v.request)).String(), &attempt{by, sent, sha256.Sum256([]byte(secret)), next, v.secret}, at, at.Add(attemptLife))
+		return v.port.attempts.Begin(connlimit.NetworkOf(v.request.RemoteAddr).String(), &attempt{by, sent, sha256.Sum256([]byte(secret)), next, v.secret}, at, at.Add(attemptLife))
 	})
 	if err != nil {
 		refused := v.port.notIssued(v.request, err, now)

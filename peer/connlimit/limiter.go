@@ -38,7 +38,7 @@ func New(most, mostOfOne int) *Limiter {
 // Add lets a connection wait, and closes another if there are too many.
 // It is nil, and the connection closed, after Close.
 func (l *Limiter) Add(conn net.Conn) *Conn {
-	one := &Conn{conn: conn, from: NetworkOf(conn.RemoteAddr())}
+	one := &Conn{conn: conn, from: NetworkOf(conn.RemoteAddr().String())}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -106,9 +106,9 @@ func (l *Limiter) forget(i int) {
 	}
 }
 
-// NetworkOf is what counts as one address: of IPv6, what one household gets.
-func NetworkOf(address net.Addr) netip.Prefix {
-	at, err := netip.ParseAddrPort(address.String())
+// NetworkOf is what counts as one address: of IPv6, what one household gets. The text is of an address and a port, as [net.Addr] and requests have it.
+func NetworkOf(address string) netip.Prefix {
+	at, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return netip.Prefix{} // all that are not TCP are one
 	}

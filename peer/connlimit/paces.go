@@ -29,7 +29,7 @@ func NewPaces(every time.Duration, burst, most int) *Paces {
 
 // Allows says whether one more may happen for the address, and counts it if so.
 func (p *Paces) Allows(address net.Addr, now time.Time) bool {
-	from := NetworkOf(address)
+	from := NetworkOf(address.String())
 	p.mu.Lock()
 	pace := p.of[from]
 	if pace == nil {

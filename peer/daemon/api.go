@@ -149,12 +149,7 @@ const maxSignInSecret = 4096
 
 // readSignInSecret reads the secret of the site as a client of an issuer, unless others can read or replace it.
 func readSignInSecret(o *config.OIDC) (string, error) {
-	text, err := fileguard.Secret(string(o.SignInSecretFile), maxSignInSecret)
-	secret := strings.TrimSpace(string(text))
-	if err == nil && secret == "" {
-		err = fmt.Errorf("%s is empty", o.SignInSecretFile)
-	}
-	return secret, err
+	return fileguard.SecretText(string(o.SignInSecretFile), maxSignInSecret)
 }
 
 // issuerAuthorities are those that have certified an issuer; nil: the machine's.

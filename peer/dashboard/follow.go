@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
+	"github.com/switchyard-hpc/switchyard/peer/connlimit"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -35,28 +36,16 @@ type followers struct {
 
 // follower is whom pages that follow are counted for: a user, or the address of a visitor who has not signed in.
 type follower struct {
-	user    string // empty: of an address
-	address netip.Prefix
+	user    string       // empty: of an address
+	address netip.Prefix // as connections are counted
 }
 
-// followerOf is who makes a request. Who has a network of IPv6 has all its addresses.
+// followerOf is who makes a request.
 func followerOf(r *request) follower {
 	if r.visitor.User != "" {
 		return follower{user: r.visitor.User}
 	}
-	from, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return follower{}
-	}
-	address, bits := from.Addr().Unmap().WithZone(""), 32
-	if address.Is6() {
-		bits = 64
-	}
-	prefix, err := address.Prefix(bits)
-	if err != nil {
-		return follower{}
-	}
-	return follower{address: prefix}
+	return follower{address: connlimit.NetworkOf(r.RemoteAddr)}
 }
 
 // begin counts a page that follows. The error says that there are too many.

@@ -3,7 +3,6 @@ package invitation
 import (
 	"crypto/hmac"
 	"crypto/sha256"
-	"encoding/json"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/peer/signedtext"
@@ -36,8 +35,8 @@ func (v *Invitation) Answer(by Site, sign signer) (a Answer, err error) {
 // code is the code of the answer by the secret of an invitation. What is put before says what the code is for.
 func (a *Answer) code(secret []byte) ([]byte, error) {
 	bare := *a
-	bare.Code, bare.Signature = nil, nil
-	message, err := json.Marshal(&bare)
+	bare.Code = nil
+	message, err := bare.signed()
 	mac := hmac.New(sha256.New, secret)
 	_, _ = mac.Write([]byte("switchyard.v1 answer\x00")) // a hash has no errors
 	_, _ = mac.Write(message)
@@ -46,9 +45,7 @@ func (a *Answer) code(secret []byte) ([]byte, error) {
 
 // signed is what the signature is over.
 func (a *Answer) signed() ([]byte, error) {
-	bare := *a
-	bare.Signature = nil
-	return json.Marshal(&bare)
+	return signedtext.Message(*a, func(text *Answer) *[]byte { return &text.Signature })
 }
 
 // Encode is the text of the answer, which [ReadAnswer] reads.

@@ -2,7 +2,6 @@ package invitation
 
 import (
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	"github.com/switchyard-hpc/switchyard/internal/problems"
@@ -65,9 +64,7 @@ func (v *Invitation) Sign(sign signer) error {
 
 // signed is what the signature is over.
 func (v *Invitation) signed() ([]byte, error) {
-	bare := *v
-	bare.Signature = nil
-	return json.Marshal(&bare) //nolint:gosec // the file is secret, and kept as a key is
+	return signedtext.Message(*v, func(text *Invitation) *[]byte { return &text.Signature })
 }
 
 // Encode is the text of the invitation, which [Read] reads.

@@ -1,7 +1,6 @@
 package invitation
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -41,9 +40,7 @@ func (k *Keyring) Sign(sign signer) error {
 
 // signed is what the signature is over.
 func (k *Keyring) signed() ([]byte, error) {
-	bare := *k
-	bare.Signature = nil
-	return json.Marshal(&bare)
+	return signedtext.Message(*k, func(text *Keyring) *[]byte { return &text.Signature })
 }
 
 // Encode is the text of the keyring, which [ReadKeyring] reads.

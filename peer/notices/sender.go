@@ -252,13 +252,12 @@ func withoutURL(err error) error {
 
 // ReadToken reads a file with a bearer token, which only its owner can read.
 func ReadToken(path string) (string, error) {
-	data, err := fileguard.Secret(path, maxToken)
+	token, err := fileguard.SecretText(path, maxToken)
 	if err != nil {
 		return "", err
 	}
-	token := strings.TrimSpace(string(data))
-	if token == "" || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", fmt.Errorf("%s is empty, or has characters that no token has", path)
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("%s has characters that no token has", path)
 	}
 	return token, nil
 }

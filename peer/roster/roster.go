@@ -5,7 +5,6 @@ package roster
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -64,9 +63,7 @@ func (r *Roster) Sign(file, public string, valid func(public string) error, sign
 
 // signed is what the signature is over.
 func (r *Roster) signed() ([]byte, error) {
-	bare := *r
-	bare.Signature = nil
-	return json.Marshal(&bare)
+	return signedtext.Message(*r, func(text *Roster) *[]byte { return &text.Signature })
 }
 
 // Encode is the text of the roster, which [Read] reads.
@@ -75,8 +72,8 @@ func (r *Roster) Encode() ([]byte, error) { return signedtext.Encode(r) }
 // Digest names what is in the roster, whoever has signed it: 64 hexadecimal digits.
 func (r *Roster) Digest() string {
 	bare := *r
-	bare.By, bare.Signature = "", nil
-	message, _ := json.Marshal(&bare) // of such fields it has no errors
+	bare.By = ""
+	message, _ := bare.signed() // of such fields it has no errors
 	sum := sha256.Sum256(message)
 	return hex.EncodeToString(sum[:])
 }

@@ -20,6 +20,12 @@ func Encode(v any) ([]byte, error) {
 	return append(text, '\n'), err
 }
 
+// Message is what the signature of a text is over: all of it but the signature, to which the function points.
+func Message[T any](text T, signature func(*T) *[]byte) ([]byte, error) {
+	*signature(&text) = nil
+	return json.Marshal(&text)
+}
+
 // Decode reads exactly what [Encode] writes, of a number of bytes at most, but for white space between values: no other keys, none
 // twice, and nothing behind it. The error is of type [problems.List], and says that the file is none of what it should be.
 func Decode(file, what string, text []byte, most int, into any) error {
