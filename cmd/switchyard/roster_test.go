@@ -10,6 +10,7 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
+	"github.com/switchyard-hpc/switchyard/peer/roster"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -70,8 +71,8 @@ func TestARosterMakesPartners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put := func(site *testbed.Site, roster string) {
-		writeText(t, filepath.Join(site.Dir, "grid.roster"), text(t, roster))
+	put := func(site *testbed.Site, file string) {
+		writeText(t, filepath.Join(site.Dir, "grid.roster"), text(t, file))
 	}
 	for site, partner := range map[*testbed.Site]string{aurora: "borealis", borealis: "aurora"} {
 		edit(t, site, partnerTables(t, site)[partner], fmt.Sprintf("\n[roster]\nfile = \"grid.roster\"\npublic_keys = [%q]\naccept = [\"*\"]\nmax_jobs = 5\nusers = { \"*\" = %q }\n",
@@ -188,6 +189,38 @@ func TestAKeyIsWithdrawn(t *testing.T) {
 		if got := g.until(t, at, job, ended); got.State != protocol.Completed {
 			t.Errorf("the job of %s: %+v", at.Name, got)
 		}
+	}
+}
+
+// A peer starts with a roster that has ended. Its sites are no partners, and sites, status and doctor say why.
+func TestARosterHasEnded(t *testing.T) {
+	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
+	aurora := g.Sites[0]
+	signer, err := identity.LoadKey(filepath.Join(aurora.Dir, "site.key")) // any key will do
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := writeKey(filepath.Join(privateDir(t), "other.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := roster.Roster{Serial: 7, End: 1, Sites: []roster.Site{{Name: "borealis", Number: 2, PublicKey: other, URL: "nats://127.0.0.1:1"}}}
+	if err = list.Sign("list", signer.Public(), identity.ValidatePublic, signer.Signer(identity.Roster)); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := list.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, filepath.Join(aurora.Dir, "grid.roster"), string(signed))
+	edit(t, aurora, "\n[policy]\n", fmt.Sprintf("\n[roster]\nfile = \"grid.roster\"\npublic_keys = [%q]\naccept = [\"*\"]\n\n[policy]\n", signer.Public()))
+	if err = aurora.Start(); err != nil {
+		t.Fatal(err)
+	}
+	const words = "roster 7 ended 1970-01-01 00:00:00Z, so none of its sites is a partner but by a table with a key"
+	linkIs(t, aurora, "borealis", "missing", "no partner, since roster 7 ended 1970-01-01")
+	for _, args := range [][]string{{"sites"}, {"status"}, {"doctor", "--config", aurora.Config}, {"config", "check", "--config", aurora.Config}} {
+		wantWords(t, g.at(t, aurora, "", args...), 0, words)
 	}
 }
 
