@@ -3,6 +3,7 @@ package peer
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/due"
@@ -11,6 +12,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/step"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -45,7 +47,7 @@ func (p *Peer) collect(j *tables.Job) {
 	}
 	j.InFlight = true
 	op := event.CollectOp{Tag: j.Tag(), From: j.Site, Files: wanted, User: j.Spec.User, Payload: j.Payload()}
-	p.call(op, collectOutput{j.Tag(), handoff.HasFiles(wanted), why})
+	p.call(op, collectOutput{j.Tag(), wanted, why})
 }
 
 // awaitsFiles has a job wait whose files would come back beside too many of its user, and otherwise has them count. Files that
@@ -67,9 +69,9 @@ func (p *Peer) awaitsFiles(j *tables.Job, bytes int64) bool {
 
 // collectOutput brings the files of one placement of a job of this origin home.
 type collectOutput struct {
-	tag   protocol.Tag
-	files bool   // those that come back from the working directory are among them
-	left  string // why not all of them; empty: all
+	tag    protocol.Tag
+	wanted []protocol.File // those that are brought
+	left   string          // why not all of them; empty: all
 }
 
 func (c collectOutput) answered(p *Peer, result event.Result, err error) {
@@ -91,9 +93,10 @@ func (c collectOutput) answered(p *Peer, result event.Result, err error) {
 	p.handleCollected(j, done, c)
 }
 
-// endWithoutOutput ends a job as it ended at its site, without its output. The site may drop that.
-func (p *Peer) endWithoutOutput(j *tables.Job, why string) {
-	p.endCollecting(j, p.leave(j, why), false)
+// endWithoutOutput ends a job as it ended at its site, without its output, but for the beginnings of files that are kept. The site may
+// drop it.
+func (p *Peer) endWithoutOutput(j *tables.Job, why string, kept ...view.Undelivered) {
+	p.endCollecting(j, p.leave(j, why), nil, kept)
 }
 
 // leave gives up output of a job that its site has, and returns what is to be said of it.
@@ -118,21 +121,23 @@ func (p *Peer) handleCollected(j *tables.Job, done event.CollectResult, asked co
 		if asked.left != "" {
 			output = strings.TrimPrefix(output+"; "+p.leave(j, asked.left), "; ")
 		}
-		p.endCollecting(j, output, asked.files && !done.FilesLeft)
+		p.endCollecting(j, output, asked.wanted, done.Left)
 		return
 	}
 	if one := p.partners.Of(j.Site); p.site.Mute() || one == nil || one.DistrustReason() != "" {
 		p.collectLater(j, errors.New("whether its site still has it is in doubt"))
 		return
 	}
-	p.endWithoutOutput(j, handoff.OutputGone(done))
+	p.endWithoutOutput(j, handoff.OutputGone(done), done.Left...)
 }
 
 // endCollecting ends a job as its outcome says, with what is to be said of its output, and lets
-// its site drop that. A job whose files are to come back, and are not where they are wanted, has failed.
-func (p *Peer) endCollecting(j *tables.Job, output string, came bool) {
+// its site drop that. Of the files that were brought, left are not where they are wanted. A job whose files are to come back, and are
+// not there, has failed.
+func (p *Peer) endCollecting(j *tables.Job, output string, brought []protocol.File, left []view.Undelivered) {
+	j.Undelivered = handoff.Undelivered(j.Outcome, j.Spec.StageOut, brought, left)
 	j.Outcome = handoff.WithOutput(j.Outcome, output)
-	if j.Spec.StageOut && !came {
+	if slices.ContainsFunc(j.Undelivered, func(u view.Undelivered) bool { return u.File == protocol.StageOutArchive.String() }) {
 		j.Outcome = handoff.WithoutFiles(j.Outcome)
 	}
 	site, tag := j.Site, j.Tag()

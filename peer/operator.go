@@ -22,6 +22,7 @@ import (
 func (p *Peer) closeUnknown(j *tables.Job, why string) {
 	if j.Phase == row.JobStagingOut {
 		p.discard(j.Tag())
+		j.Undelivered = handoff.Undelivered(j.Outcome, j.Spec.StageOut, nil, nil)
 		j.Outcome = handoff.WithOutput(j.Outcome, "its output was not fetched from "+string(j.Site))
 		p.finishWith(j)
 		return

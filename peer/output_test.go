@@ -2,6 +2,7 @@ package peer_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -102,12 +103,13 @@ func TestFilesThatComeBack(t *testing.T) {
 		user   string
 		state  protocol.State
 		reason string
+		left   []string // files that are not where they are wanted
 	}{
-		"all come":           {peertest.StageOutBytes, "ada", protocol.Completed, ""},
-		"too large":          {peertest.StageOutBytes - 1, "ada", protocol.Failed, "100 bytes, more than the 99"},
-		"not written":        {peertest.StageOutBytes, "readonly", protocol.Failed, "output not written"},
-		"stdout not written": {peertest.StageOutBytes, "readonly-stdout", protocol.Completed, "output not written"},
-		"neither":            {peertest.StageOutBytes - 1, "readonly-stdout", protocol.Failed, "output not written: permission denied; it is kept in /var/spool/switchyard; output not brought from b"},
+		"all come":           {peertest.StageOutBytes, "ada", protocol.Completed, "", nil},
+		"too large":          {peertest.StageOutBytes - 1, "ada", protocol.Failed, "100 bytes, more than the 99", []string{"stage-out"}},
+		"not written":        {peertest.StageOutBytes, "readonly", protocol.Failed, "output not written", []string{"stdout", "stage-out"}},
+		"stdout not written": {peertest.StageOutBytes, "readonly-stdout", protocol.Completed, "output not written", []string{"stdout"}},
+		"neither":            {peertest.StageOutBytes - 1, "readonly-stdout", protocol.Failed, "output not written: permission denied; it is kept in /kept/stdout; output not brought from b", []string{"stdout", "stage-out"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -127,6 +129,13 @@ func TestFilesThatComeBack(t *testing.T) {
 			ended := w.Site("a").Finished()
 			if len(ended) != 1 || ended[0].State != tt.state || !strings.Contains(ended[0].Reason, tt.reason) || (tt.reason == "") != (ended[0].Reason == "") {
 				t.Errorf("%+v", ended)
+			}
+			var left []string
+			for _, file := range ended[0].Undelivered {
+				left = append(left, file.File)
+			}
+			if !slices.Equal(left, tt.left) {
+				t.Errorf("%q are not where they are wanted, want %q", left, tt.left)
 			}
 			if !collected {
 				t.Error("nothing was collected")

@@ -26,6 +26,7 @@ func TestPeopleUseTheGrid(t *testing.T) {
 		"output comes back":            outputComesBack,
 		"secrets stay at home":         secretsStay,
 		"wait exits as the job did":    waitExits,
+		"output without a directory":   outputWithoutDirectory,
 		"quotes":                       quotes,
 		"only a partner can run it":    onlyAPartner,
 		"nobody can run it":            onlyTheOwner,
@@ -156,6 +157,30 @@ func waitExits(t *testing.T, g *grid, site *testbed.Site) {
 	got := g.at(t, site, "#!/bin/sh\nsleep 60\n", "submit", "--wait", "-t", "0:0:1")
 	if got.code == 0 || !strings.Contains(got.stderr, "TIMEOUT") {
 		t.Errorf("a job beyond its limit: %+v", got)
+	}
+}
+
+// outputWithoutDirectory: output that cannot be written to its file is printed from what the peer keeps of it, while the file of the
+// other stream is as ever.
+func outputWithoutDirectory(t *testing.T, g *grid, site *testbed.Site) {
+	t.Helper()
+	for _, code := range []int{0, 7} {
+		script := fmt.Sprintf("#!/bin/sh\necho kept\necho written >&2\nexit %d\n", code)
+		got := g.at(t, site, script, "submit", "--wait", "--parsable", "--sites=borealis", "-o", "none/%j.out", "-e", "%j.err")
+		id := strings.TrimSpace(got.stdout)
+		if !strings.Contains(got.stderr, "output not written: cannot put ") {
+			t.Errorf("exit %d: %+v", code, got)
+		}
+		for _, follow := range []string{"", "--follow"} {
+			args := append([]string{"logs", id}, strings.Fields(follow)...)
+			got = g.at(t, site, "", args...)
+			if got.code != 0 || got.stdout != "kept\n" || !strings.Contains(got.stderr, "none/"+id+".out, but kept by the peer until ") || !strings.Contains(got.stderr, "`switchyard logs "+id+" >FILE` copies it") {
+				t.Errorf("exit %d: logs %s: %+v", code, follow, got)
+			}
+			if got = g.at(t, site, "", append(args, "--stderr")...); got != (result{0, "written\n", ""}) {
+				t.Errorf("exit %d: logs --stderr %s: %+v", code, follow, got)
+			}
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -17,7 +18,8 @@ func (a *app) logsCommand() *cobra.Command {
 		Annotations: anyPeer(),
 		Short:       "Print a job's output, whichever site runs it",
 		Long: "Print a job's output: from its file if it is at this site, otherwise from the site that runs the\n" +
-			"job. With -f, continue until the job has ended.",
+			"job. Output that could not be written to its file is what the peer keeps of it, and a notice says so.\n" +
+			"With -f, continue until the job has ended.",
 		Example: "  switchyard logs 1000000000042\n  switchyard logs -f --stderr 1000000000042",
 		Args:    oneJob,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -47,9 +49,18 @@ func (a *app) logs(ctx context.Context, name protocol.JobName, stream protocol.S
 			a.notice("job %s has not started yet; waiting for it", name)
 		}
 	}
-	err := a.client().Output(ctx, name, stream, follow, a.stdout)
+	fetched, err := a.client().Output(ctx, name, stream, follow, a.stdout)
 	if errors.Is(err, fs.ErrPermission) {
 		return &exitError{code: exitDenied, err: err}
 	}
-	return err
+	if err != nil {
+		return err
+	}
+	if fetched.Notice != "" {
+		a.notice("%s", console.Plain(fetched.Notice))
+	}
+	if fetched.Missing != "" {
+		return errors.New(console.Plain(fetched.Missing))
+	}
+	return nil
 }

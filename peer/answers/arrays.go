@@ -17,7 +17,7 @@ func (a Answers) Array(array *tables.Array) view.Job {
 		ID: array.ID(), Elements: array.Asked.Indexes, Throttle: array.Asked.Throttle,
 		Pending: array.Pending.Len() + array.Open() - array.Running(), Running: array.Running(),
 		Completed: e.Completed, Failed: e.Failed, Cancelled: e.Cancelled, Timeout: e.Timeout, NodeFail: e.NodeFail,
-		NeverJobs: array.Cancelled,
+		NeverJobs: array.Cancelled, Undelivered: array.Undelivered,
 	}
 	v.Started, v.ExitCode = array.Started, array.ExitCode
 	if v.Reason = a.arrayReason(array); v.Array.Running > 0 {

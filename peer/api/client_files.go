@@ -54,10 +54,22 @@ func (a *Archive) do(ctx context.Context, c *Client, request *http.Request) (*ht
 	return nil, c.explain(ctx, err)
 }
 
-// Fetched is what [Client.Fetch] says of files that have not come.
+// Fetched is what [Client.Fetch] says of files that have not come, and [Client.Output] of output that is not where its user wants it.
 type Fetched struct {
-	Missing string // those that are wanted and do not come, and why; empty: none
-	Notice  string // others that the patterns might mean, such as links
+	Missing string // files that are wanted and do not come, and why, or what is missing of output; empty: nothing
+	Notice  string // others that the patterns might mean, such as links; where else output is that is not missing
+}
+
+// ofTrailers reads what the trailers of an answer say whose body has been read. An earlier version of the peer sends none for output.
+func (c *Client) ofTrailers(trailers http.Header) (fetched Fetched, err error) {
+	for trailer, to := range map[string]*string{missingTrailer: &fetched.Missing, noticeTrailer: &fetched.Notice} {
+		if text := trailers.Get(trailer); text != "" {
+			if *to, err = strconv.Unquote(text); err != nil {
+				return Fetched{}, c.invalid(err)
+			}
+		}
+	}
+	return fetched, nil
 }
 
 // Fetch has the archive of files of a job that has ended read. They are those below the job's directory that patterns name, as
@@ -79,14 +91,10 @@ func (c *Client) Fetch(ctx context.Context, job protocol.JobName, patterns []str
 	if err == nil && len(response.Trailer[missingTrailer]) == 0 { // an announcement alone says nothing
 		err = c.invalid(errors.New("it does not say at its end whether all files have come, which a proxy between may have removed"))
 	}
-	for trailer, to := range map[string]*string{missingTrailer: &fetched.Missing, noticeTrailer: &fetched.Notice} {
-		if text := response.Trailer.Get(trailer); text != "" && err == nil {
-			if *to, err = strconv.Unquote(text); err != nil {
-				err = c.invalid(err)
-			}
-		}
+	if err != nil {
+		return fetched, err
 	}
-	return fetched, err
+	return c.ofTrailers(response.Trailer)
 }
 
 // cutReader notes an error of the connection.

@@ -59,7 +59,8 @@ func requests(client *api.Client) map[string]func(context.Context, protocol.JobN
 			return err
 		},
 		"output": func(ctx context.Context, name protocol.JobName) error {
-			return client.Output(ctx, name, protocol.Stdout, false, io.Discard)
+			_, err := client.Output(ctx, name, protocol.Stdout, false, io.Discard)
+			return err
 		},
 	}
 }

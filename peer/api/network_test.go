@@ -429,15 +429,15 @@ func TestOutputOverTCP(t *testing.T) {
 	})
 	var out bytes.Buffer
 	ann := s.as(t, s.token(t, "ann", accesstokens.Read))
-	if err := ann.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, &out); err != nil || out.String() != "first\nsecond\n" {
+	if _, err := ann.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, &out); err != nil || out.String() != "first\nsecond\n" {
 		t.Errorf("followed: %q, %v", out.String(), err)
 	}
 	out.Reset()
-	if err := ann.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); err != nil || out.String() != "first\nsecond\n" {
+	if _, err := ann.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); err != nil || out.String() != "first\nsecond\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 	bob := s.as(t, s.token(t, "bob", accesstokens.All()...))
-	if err := bob.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); codeOf(err) != view.Denied {
+	if _, err := bob.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); codeOf(err) != view.Denied {
 		t.Errorf("bob reads it: %v", err)
 	}
 }
@@ -490,7 +490,7 @@ func TestNothingIsWritten(t *testing.T) {
 		}
 	})
 	var out bytes.Buffer
-	err := s.as(t, s.token(t, "ann", accesstokens.Read)).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, &out)
+	_, err := s.as(t, s.token(t, "ann", accesstokens.Read)).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, &out)
 	mu.Lock()
 	defer mu.Unlock()
 	if err != nil || out.String() != "first\nsecond\n" || reads != 2 {
@@ -518,13 +518,14 @@ func TestFollowers(t *testing.T) {
 	ended := make(chan error, most)
 	for range most {
 		go func() {
-			ended <- ann.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, io.Discard)
+			_, err := ann.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, io.Discard)
+			ended <- err
 		}()
 	}
 	for range most {
 		<-began
 	}
-	if err := ann.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, io.Discard); codeOf(err) != view.Unavailable {
+	if _, err := ann.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, io.Discard); codeOf(err) != view.Unavailable {
 		t.Errorf("one too many: %v", err)
 	}
 	now := protocol.InstantOf(time.Now())

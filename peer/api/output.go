@@ -1,11 +1,15 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -20,7 +24,9 @@ const (
 )
 
 // output answers with the path of a file, or with what a job that runs elsewhere
-// has written so far; with follow it stays until the job has ended.
+// has written so far, or what is kept of output that could not be put where its user wants it;
+// with follow it stays until the job has ended. The trailers are those of archives of files: what is
+// missing of the output, and where it is kept.
 func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) error {
 	t, err := s.tail(r, who)
 	if err != nil {
@@ -47,7 +53,7 @@ func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) erro
 		return reply(w, http.StatusOK, where{Path: t.path()})
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Trailer", pathTrailer)
+	w.Header().Set("Trailer", strings.Join([]string{pathTrailer, missingTrailer, noticeTrailer}, ", "))
 	w.WriteHeader(http.StatusOK)
 	path, err := t.copy(r.Context(), w, first)
 	if err != nil {
@@ -55,6 +61,9 @@ func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) erro
 		panic(http.ErrAbortHandler) // the only way to tell the client that this is not the end
 	}
 	w.Header().Set(pathTrailer, path)
+	missing, notice := t.undelivered()
+	w.Header().Set(missingTrailer, strconv.QuoteToASCII(missing))
+	w.Header().Set(noticeTrailer, strconv.QuoteToASCII(notice))
 	return nil
 }
 
@@ -118,11 +127,19 @@ func (s *server) tail(r *http.Request, who caller) (*tail, error) {
 func (t *tail) atOrigin() bool { return t.path() != "" && t.file == nil }
 
 // path is where the caller finds the output itself; empty: it is not there. A job
-// that runs at its origin writes there, and that of others arrives at their end.
+// that runs at its origin writes there, and that of others arrives at their end, if it can be written.
 func (t *tail) path() string {
-	if t.job.Guest || (!t.job.State.Terminal() && t.job.Site != t.home()) {
+	if t.job.Guest || t.left() != nil || (!t.job.State.Terminal() && t.job.Site != t.home()) {
 		return ""
 	}
+	return t.wanted()
+}
+
+// left says what has become of output that is not where its user wants it; nil: it is there, or is still to come.
+func (t *tail) left() *view.Undelivered { return t.job.LeftFile(t.stream) }
+
+// wanted is where the user wants the output.
+func (t *tail) wanted() string {
 	if t.stream == protocol.Stderr {
 		return t.job.Stderr
 	}
@@ -170,13 +187,29 @@ func (t *tail) pause(ctx context.Context) error {
 	return err
 }
 
+// undelivered says of output that is not where its user wants it what is missing of it, and of what is not missing where it is.
+func (t *tail) undelivered() (missing, notice string) {
+	left := t.left()
+	switch {
+	case left == nil:
+		return "", ""
+	case left.Kept == "":
+		return fmt.Sprintf("what has been printed is perhaps not all of the output of job %v: %s", t.job.ID, t.job.Reason), ""
+	case left.Partial:
+		return fmt.Sprintf("the output of job %v is incomplete: %s", t.job.ID, t.job.Reason), ""
+	}
+	option := ""
+	if t.stream == protocol.Stderr {
+		option = "--stderr "
+	}
+	return "", fmt.Sprintf("this output is not in %s, but kept by the peer until that removes it ([results] keep_for, max_kept); `switchyard logs %s%v >FILE` copies it. Job %v: %s",
+		cmp.Or(t.wanted(), "a file"), option, t.job.ID, t.job.ID, t.job.Reason)
+}
+
 // chunk reads on. There is nothing to read if a caller finds the output himself by now.
 func (t *tail) chunk(ctx context.Context) (data []byte, err error) {
 	if t.path() == "" {
-		data, err = t.node.Output(ctx, t.job, t.stream, t.offset, chunkSize)
-		if err != nil && t.ended(ctx) { // since the job was looked at: its site has given it away, and has no more output of it
-			data, err = nil, nil
-		}
+		data, err = t.fromNode(ctx)
 	}
 	if path := t.path(); path != "" && t.file != nil {
 		data, err = t.fromFile(ctx, path)
@@ -185,14 +218,39 @@ func (t *tail) chunk(ctx context.Context) (data []byte, err error) {
 	return data, err
 }
 
-// ended looks at the job again, and says whether its output is at home now.
+// fromNode reads on in what the site of the job has of its output, or in what is kept here of output that could not be
+// put where its user wants it.
+func (t *tail) fromNode(ctx context.Context) ([]byte, error) {
+	if t.left() == nil {
+		data, err := t.node.Output(ctx, t.job, t.stream, t.offset, chunkSize)
+		if err == nil || !t.ended(ctx) {
+			return data, err
+		}
+		if t.left() == nil { // its site has given it away since the job was looked at, and has no more output of it
+			return nil, nil
+		}
+	}
+	if t.left().Kept == "" {
+		if t.offset > 0 {
+			return nil, nil // what came before stands, and [tail.undelivered] says that more may be missing
+		}
+		return nil, refuse(view.NotFound, "there is no output of job %v: %s", t.job.ID, t.job.Reason)
+	}
+	data, err := t.node.Output(ctx, t.job, t.stream, t.offset, chunkSize)
+	if errors.Is(err, protocol.ErrOutputGone) {
+		return nil, refuse(view.NotFound, "there is no output of job %v any more: the peer has removed what it kept ([results] keep_for, max_kept); the job's reason was: %s", t.job.ID, t.job.Reason)
+	}
+	return data, err
+}
+
+// ended looks at the job again, and says whether its output is at home now, or given up.
 func (t *tail) ended(ctx context.Context) bool {
 	job, err := t.node.Job(ctx, t.job.ID)
 	if err != nil {
 		return false
 	}
 	t.job = job
-	return t.path() != ""
+	return t.path() != "" || t.left() != nil
 }
 
 // fromFile reads on in the file of the job's user, with the rights of that user. As that takes a process, the peer first looks whether

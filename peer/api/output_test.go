@@ -37,10 +37,10 @@ func TestOutputOfAFinishedJobIsItsFile(t *testing.T) {
 	node.set(view.Job{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Completed, Stdout: "/nowhere", Stderr: path})
 	client := serve(t, node)
 	var out bytes.Buffer
-	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stderr, true, &out); err != nil || out.String() != "the end\n" {
+	if _, err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stderr, true, &out); err != nil || out.String() != "the end\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
-	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); !errors.Is(err, os.ErrNotExist) {
+	if _, err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("a file that is away: %v", err)
 	}
 }
@@ -62,7 +62,7 @@ func TestOutputOfAJobAtHomeIsFollowed(t *testing.T) {
 		job.State = protocol.Completed
 		node.set(job)
 	}}
-	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, out); err != nil || out.String() != "one\ntwo\n" {
+	if _, err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, out); err != nil || out.String() != "one\ntwo\n" {
 		t.Errorf("%q, %v", out.String(), err)
 	}
 }
@@ -83,12 +83,12 @@ func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 	}
 	client := serve(t, node)
 	var out bytes.Buffer
-	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); refusal(err) != view.Unavailable {
+	if _, err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); refusal(err) != view.Unavailable {
 		t.Errorf("before it starts: %v", err)
 	}
 	job.State, job.Site = protocol.Running, "there"
 	node.set(job)
-	if err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); err != nil || out.String() != there {
+	if _, err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &out); err != nil || out.String() != there {
 		t.Errorf("without following: %q, %v", out.String(), err)
 	}
 	followed := &slow{}
@@ -102,7 +102,7 @@ func TestOutputOfAJobElsewhereIsFollowedIntoItsFile(t *testing.T) {
 		job.State = protocol.Failed
 		node.set(job)
 	}
-	err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, followed)
+	_, err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, followed)
 	if err != nil || followed.String() != there+"three\n" {
 		t.Errorf("followed: %q, %v", followed.String(), err)
 	}
@@ -130,10 +130,89 @@ func TestOutputThatComesHomeMeanwhile(t *testing.T) {
 				return nil, errors.New("the job is not here")
 			}
 			var out bytes.Buffer
-			err := serve(t, node).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, follow, &out)
+			_, err := serve(t, node).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, follow, &out)
 			if err != nil || out.String() != "one\ntwo\n" {
 				t.Errorf("%s, follow %v: %q, %v", name, follow, out.String(), err)
 			}
+		}
+	}
+}
+
+// TestOutputThatIsKept: output that could not be put where its user wants it is what the peer keeps of it, and not what is in that
+// file. It is all of it only if no more is missing.
+func TestOutputThatIsKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "out")
+	if err := os.WriteFile(path, []byte("of an earlier job\n"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	const content = "one\ntwo\n"
+	for name, tt := range map[string]struct {
+		left            view.Undelivered
+		gone            bool
+		printed         string
+		missing, notice string
+		code            view.RefusalCode
+		reason          string
+	}{
+		"kept":            {left: view.Undelivered{File: "stdout", Kept: "/k"}, printed: content, notice: "this output is not in " + path + ", but kept by the peer"},
+		"a part":          {left: view.Undelivered{File: "stdout", Kept: "/k", Partial: true}, printed: content, missing: "is incomplete: no space"},
+		"nothing":         {left: view.Undelivered{File: "stdout"}, code: view.NotFound, reason: "there is no output of job " + jobA.String() + ": no space"},
+		"removed":         {left: view.Undelivered{File: "stdout", Kept: "/k"}, gone: true, code: view.NotFound, reason: "the peer has removed what it kept"},
+		"of another file": {left: view.Undelivered{File: "stderr"}, printed: "of an earlier job\n"},
+	} {
+		for _, follow := range []bool{false, true} {
+			node := &peerFake{output: func(offset int64) ([]byte, error) {
+				if tt.gone {
+					return nil, protocol.ErrOutputGone
+				}
+				return []byte(content[offset:]), nil
+			}}
+			node.set(view.Job{
+				ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Completed, Stdout: path, Reason: "no space", Undelivered: []view.Undelivered{tt.left},
+			})
+			var out bytes.Buffer
+			fetched, err := serve(t, node).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, follow, &out)
+			if refusal(err) != tt.code || (err == nil) != (tt.code == "") || err != nil && !strings.Contains(err.Error(), tt.reason) {
+				t.Errorf("%s, follow %v: %v", name, follow, err)
+			}
+			if out.String() != tt.printed {
+				t.Errorf("%s, follow %v: printed %q", name, follow, out.String())
+			}
+			for _, one := range [][2]string{{fetched.Missing, tt.missing}, {fetched.Notice, tt.notice}} {
+				if !strings.Contains(one[0], one[1]) || (one[0] == "") != (one[1] == "") {
+					t.Errorf("%s, follow %v: said %q, want %q", name, follow, one[0], one[1])
+				}
+			}
+		}
+	}
+}
+
+// TestOutputThatIsKeptAtLast: who follows the output of a job elsewhere gets the rest from what is kept of it, or hears that there may be more.
+func TestOutputThatIsKeptAtLast(t *testing.T) {
+	t.Parallel()
+	for kept, want := range map[string]string{"/k": "one\ntwo\n", "": "one\n"} {
+		running := view.Job{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Running, Stdout: "/nowhere/out"}
+		node := &peerFake{}
+		node.set(running)
+		ended := running
+		ended.State, ended.Reason = protocol.Completed, "no directory"
+		ended.Undelivered = []view.Undelivered{{File: "stdout", Kept: kept}}
+		var asked atomic.Int64
+		node.output = func(offset int64) ([]byte, error) {
+			switch asked.Add(1) {
+			case 1:
+				return []byte("one\n"), nil
+			case 2:
+				node.set(ended)
+				return nil, errors.New("the job is not here")
+			}
+			return []byte("one\ntwo\n"[offset:]), nil
+		}
+		var out bytes.Buffer
+		fetched, err := serve(t, node).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, &out)
+		if err != nil || out.String() != want || (fetched.Missing == "") != (kept != "") {
+			t.Errorf("kept %q: %q, %+v, %v", kept, out.String(), fetched, err)
 		}
 	}
 }
@@ -143,7 +222,7 @@ func TestOutputOfALostSiteIsAnError(t *testing.T) {
 	node := &peerFake{output: func(int64) ([]byte, error) { return nil, errors.New("no session with there") }}
 	node.set(view.Job{ID: jobA, User: me(t), Origin: "here", Site: "there", State: protocol.Running, Stdout: "/x"})
 	client := serve(t, node)
-	err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &bytes.Buffer{})
+	_, err := client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "no session with there") {
 		t.Errorf("error %v", err)
 	}
@@ -153,7 +232,7 @@ func TestOutputOfALostSiteIsAnError(t *testing.T) {
 		}
 		return []byte("half"), nil
 	}
-	if err = client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &bytes.Buffer{}); err == nil {
+	if _, err = client.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, &bytes.Buffer{}); err == nil {
 		t.Error("half an output passed for the whole")
 	}
 }
@@ -197,7 +276,8 @@ func TestAStoppingPeerCutsItsAnswersOff(t *testing.T) {
 	follow := func(out *bytes.Buffer) func(*testing.T, *api.Client) error {
 		return func(t *testing.T, c *api.Client) error {
 			t.Helper()
-			return c.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, out)
+			_, err := c.Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, true, out)
+			return err
 		}
 	}
 	var none, some bytes.Buffer
@@ -255,7 +335,7 @@ func TestOutputOfAJobThatHasNotStarted(t *testing.T) {
 	} {
 		node := &peerFake{}
 		node.set(view.Job{ID: jobA, User: me(t), State: protocol.Pending, Reason: reason, Origin: "here"})
-		err := serve(t, node).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, io.Discard)
+		_, err := serve(t, node).Output(t.Context(), protocol.JobName{Job: jobA}, protocol.Stdout, false, io.Discard)
 		if err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -18,21 +18,21 @@ import (
 // Output copies a job's output to w, from its beginning; with follow it goes on
 // until the job has ended. Output that lies at this site is read from its file,
 // with the rights of this process; the peer passes on only what a site elsewhere
-// holds.
+// holds, and what it keeps itself since it could not be written to its file.
 func (c *Client) Output(
 	ctx context.Context, name protocol.JobName, stream protocol.Stream, follow bool, w io.Writer,
-) error {
+) (fetched Fetched, err error) {
 	out := counter{to: w}
 	if follow { // an answer that has not begun would be taken for that of a peer that hangs
-		if err := c.awaitStart(ctx, name); err != nil {
-			return err
+		if err = c.awaitStart(ctx, name); err != nil {
+			return fetched, err
 		}
 	}
-	path, err := c.throughPeer(ctx, name, stream, follow, &out)
+	path, fetched, err := c.throughPeer(ctx, name, stream, follow, &out)
 	if err != nil || path == "" {
-		return err
+		return fetched, err
 	}
-	return c.local(ctx, name, path, follow, &out)
+	return fetched, c.local(ctx, name, path, follow, &out)
 }
 
 // awaitStart waits until a job is pending no more.
@@ -64,14 +64,14 @@ func (c *counter) Write(p []byte) (int, error) {
 }
 
 // throughPeer copies what comes through the peer, and returns the path of the file
-// where the rest is.
+// where the rest is, and what the peer says of it.
 func (c *Client) throughPeer(
 	ctx context.Context, name protocol.JobName, stream protocol.Stream, follow bool, out *counter,
-) (path string, err error) {
+) (path string, fetched Fetched, err error) {
 	query := "?stream=" + stream.String() + "&follow=" + strconv.FormatBool(follow)
 	response, err := c.send(ctx, http.MethodGet, jobPath(name, "/output")+query, nil)
 	if err != nil {
-		return "", err
+		return "", fetched, err
 	}
 	defer drain(response)
 	if response.Header.Get("Content-Type") == "application/json" {
@@ -80,17 +80,18 @@ func (c *Client) throughPeer(
 		if err == nil && c.Remote() {
 			err = fmt.Errorf("invalid response of the peer at %s: it names a file of its machine", c.at)
 		}
-		return at.Path, err
+		return at.Path, fetched, err
 	}
 	_, err = io.Copy(out, response.Body)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return "", fmt.Errorf("the output of job %v is incomplete: the peer stopped, or cannot reach the site that has the rest; "+
+		return "", fetched, fmt.Errorf("the output of job %v is incomplete: the peer stopped, or cannot reach the site that has the rest; "+
 			"see `switchyard status %v`: %w", name, name, err)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the output of job %v is incomplete: %w", name, err)
+		return "", fetched, fmt.Errorf("the output of job %v is incomplete: %w", name, err)
 	}
-	return response.Trailer.Get(pathTrailer), nil
+	fetched, err = c.ofTrailers(response.Trailer)
+	return response.Trailer.Get(pathTrailer), fetched, err
 }
 
 // local copies the file from where the copy stands.

@@ -1,6 +1,8 @@
 package event
 
 import (
+	"strings"
+
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -172,16 +174,25 @@ type PrioritizeResult struct{}
 // has no plan.
 type PlannedStartsResult struct{ Starts []localsched.PlannedStart }
 
-// CollectResult answers [CollectOp]. Problem says why the files could not be
-// put where the submitter wants them; Kept is where they are instead. Gone: the site
-// that ran the job has its output no longer, and Kept is where the pieces are that had come.
-// FilesLeft: those that come back from the working directory are among what could not be put there.
+// CollectResult answers [CollectOp]. Problem says why the files of Left could not be
+// put where the submitter wants them; each of these is kept as a whole. Gone: the site
+// that ran the job has its output no longer, and Left are those of which a beginning had come, which is kept.
 // An error of the call means: try again later.
 type CollectResult struct {
-	Problem   string
-	Kept      string
-	Gone      bool
-	FilesLeft bool
+	Problem string
+	Left    []view.Undelivered
+	Gone    bool
+}
+
+// Kept are the paths of what is kept of the files, for people; empty: nothing is.
+func (r CollectResult) Kept() string {
+	var paths []string
+	for _, file := range r.Left {
+		if file.Kept != "" {
+			paths = append(paths, file.Kept)
+		}
+	}
+	return strings.Join(paths, ", ")
 }
 
 // DiscardResult answers [DiscardOp].

@@ -41,20 +41,41 @@ func NotWritten(done event.CollectResult) string {
 	switch {
 	case done.Problem == "":
 		return ""
-	case done.Kept == "":
+	case done.Kept() == "":
 		return "output not written: " + done.Problem
 	}
-	return fmt.Sprintf("output not written: %s; it is kept in %s", done.Problem, done.Kept)
+	return fmt.Sprintf("output not written: %s; it is kept in %s", done.Problem, done.Kept())
 }
 
 // OutputGone says why a job's site has its output no longer: a store of an earlier time asks again for what
 // a lost life of it has taken.
 func OutputGone(done event.CollectResult) string {
 	why := "it has the output no longer; an earlier life of this site's store has taken it, or it is lost"
-	if done.Kept != "" {
-		why += "; what had come of it is kept in " + done.Kept
+	if kept := done.Kept(); kept != "" {
+		why += "; what had come of it is kept in " + kept
 	}
 	return why
+}
+
+// Undelivered are the files of a job that are not where its user wants them: those that are left of the ones that were
+// brought, and all that were not. With stageOut the user wants files back, which are missing without an archive of them.
+func Undelivered(o *protocol.Outcome, stageOut bool, brought []protocol.File, left []view.Undelivered) (all []view.Undelivered) {
+	is := func(stream protocol.Stream) func(view.Undelivered) bool {
+		return func(u view.Undelivered) bool { return u.File == stream.String() }
+	}
+	for _, file := range o.Files {
+		at := slices.IndexFunc(left, is(file.Stream))
+		switch {
+		case at >= 0:
+			all = append(all, left[at])
+		case !slices.ContainsFunc(brought, func(b protocol.File) bool { return b.Stream == file.Stream }):
+			all = append(all, view.Undelivered{File: file.Stream.String()})
+		}
+	}
+	if stageOut && !HasFiles(o.Files) && o.State == protocol.Completed {
+		all = append(all, view.Undelivered{File: protocol.StageOutArchive.String()})
+	}
+	return all
 }
 
 // HasFiles says whether the archive of files that come back is among a job's files.

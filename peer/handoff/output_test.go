@@ -1,11 +1,13 @@
 package handoff_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/handoff"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -52,10 +54,11 @@ func TestOutputLimit(t *testing.T) {
 // TestOutputTexts: what is said of output that is not where its user wants it.
 func TestOutputTexts(t *testing.T) {
 	t.Parallel()
+	kept := []view.Undelivered{{File: "stdout", Kept: "/k"}, {File: "stderr"}}
 	for name, tt := range map[string]struct{ got, want string }{
-		"written":            {handoff.NotWritten(event.CollectResult{Kept: "/k"}), ""},
+		"written":            {handoff.NotWritten(event.CollectResult{Left: kept}), ""},
 		"not written":        {handoff.NotWritten(event.CollectResult{Problem: "disk full"}), "output not written: disk full"},
-		"kept":               {handoff.NotWritten(event.CollectResult{Problem: "disk full", Kept: "/k"}), "output not written: disk full; it is kept in /k"},
+		"kept":               {handoff.NotWritten(event.CollectResult{Problem: "disk full", Left: kept}), "output not written: disk full; it is kept in /k"},
 		"gone":               {handoff.OutputGone(event.CollectResult{})[:25], "it has the output no long"},
 		"nothing to be said": {handoff.WithOutput(&protocol.Outcome{Reason: "r"}, "").Reason, "r"},
 		"said alone":         {handoff.WithOutput(&protocol.Outcome{}, "o").Reason, "o"},
@@ -65,11 +68,37 @@ func TestOutputTexts(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, tt.got, tt.want)
 		}
 	}
-	if got := handoff.OutputGone(event.CollectResult{Kept: "/k"}); !strings.HasSuffix(got, "kept in /k") {
+	if got := handoff.OutputGone(event.CollectResult{Left: kept}); !strings.HasSuffix(got, "kept in /k") {
 		t.Errorf("gone, and kept: %q", got)
 	}
 	before := &protocol.Outcome{Reason: "r"}
 	if handoff.WithOutput(before, "o"); before.Reason != "r" {
 		t.Error("the outcome that was given has changed")
+	}
+}
+
+// TestUndelivered: all files of a job are undelivered but those that were brought and are not left; files that the user wants back are, too,
+// if a job that has completed has none.
+func TestUndelivered(t *testing.T) {
+	t.Parallel()
+	out, errs, archive := protocol.File{Stream: protocol.Stdout}, protocol.File{Stream: protocol.Stderr}, protocol.File{Stream: protocol.StageOutArchive}
+	kept := view.Undelivered{File: "stdout", Kept: "/k"}
+	for name, tt := range map[string]struct {
+		o        protocol.Outcome
+		stageOut bool
+		brought  []protocol.File
+		left     []view.Undelivered
+		want     []view.Undelivered
+	}{
+		"all delivered":       {o: protocol.Outcome{Files: []protocol.File{out, errs}}, brought: []protocol.File{out, errs}},
+		"one left":            {o: protocol.Outcome{Files: []protocol.File{out, errs}}, brought: []protocol.File{out, errs}, left: []view.Undelivered{kept}, want: []view.Undelivered{kept}},
+		"one not brought":     {o: protocol.Outcome{Files: []protocol.File{out, archive}}, stageOut: true, brought: []protocol.File{out}, want: []view.Undelivered{{File: "stage-out"}}},
+		"gone but for a part": {o: protocol.Outcome{Files: []protocol.File{out, errs}}, left: []view.Undelivered{kept}, want: []view.Undelivered{kept, {File: "stderr"}}},
+		"no archive":          {o: protocol.Outcome{State: protocol.Completed, Files: []protocol.File{out}}, stageOut: true, brought: []protocol.File{out}, want: []view.Undelivered{{File: "stage-out"}}},
+		"failed before one":   {o: protocol.Outcome{State: protocol.Failed}, stageOut: true},
+	} {
+		if got := handoff.Undelivered(&tt.o, tt.stageOut, tt.brought, tt.left); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
 	}
 }

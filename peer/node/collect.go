@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -73,13 +74,12 @@ func (n *Node) bring(ctx context.Context, op event.CollectOp) (outputs []Output,
 // bringHome puts files that are all here where their user wants them.
 func (n *Node) bringHome(ctx context.Context, op event.CollectOp, outputs []Output) (result event.CollectResult, err error) {
 	var left []int // files that can never be put there
-	var kept, problems []string
+	var problems []string
 	for _, to := range targets(op) {
 		err := n.deliver(ctx, op, to, outputs)
 		switch {
 		case permanent(err):
 			problems, left = append(problems, err.Error()), append(left, to.files...)
-			result.FilesLeft = result.FilesLeft || to.archive
 		case err != nil:
 			return result, err
 		}
@@ -89,15 +89,15 @@ func (n *Node) bringHome(ctx context.Context, op event.CollectOp, outputs []Outp
 		if err != nil {
 			return result, fmt.Errorf("keep %v: %w", op.Files[i].Stream, err)
 		}
-		kept = append(kept, path)
+		result.Left = append(result.Left, view.Undelivered{File: op.Files[i].Stream.String(), Kept: path})
 	}
-	result.Problem, result.Kept = strings.Join(problems, "; "), strings.Join(kept, ", ")
+	result.Problem = strings.Join(problems, "; ")
 	return result, nil
 }
 
 // keepRest keeps the pieces of files of which no more will come.
 func keepRest(op event.CollectOp, outputs []Output) (event.CollectResult, error) {
-	var kept []string
+	result := event.CollectResult{Gone: true}
 	for i, output := range outputs {
 		if output.Size() == 0 {
 			continue
@@ -106,9 +106,9 @@ func keepRest(op event.CollectOp, outputs []Output) (event.CollectResult, error)
 		if err != nil {
 			return event.CollectResult{}, fmt.Errorf("keep what is here of %v: %w", op.Files[i].Stream, err)
 		}
-		kept = append(kept, path)
+		result.Left = append(result.Left, view.Undelivered{File: op.Files[i].Stream.String(), Kept: path, Partial: output.Size() < op.Files[i].Size})
 	}
-	return event.CollectResult{Gone: true, Kept: strings.Join(kept, ", ")}, nil
+	return result, nil
 }
 
 // target is one path and the files that go there, by their index.

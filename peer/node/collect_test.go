@@ -138,8 +138,8 @@ func TestCollect(t *testing.T) {
 					if !strings.Contains(result.Problem, test.problem) || (result.Problem == "") != (test.problem == "") {
 						t.Errorf("problem %q, want %q", result.Problem, test.problem)
 					}
-					if result.Kept != test.kept {
-						t.Errorf("kept %q, want %q", result.Kept, test.kept)
+					if result.Kept() != test.kept {
+						t.Errorf("kept %q, want %q", result.Kept(), test.kept)
 					}
 				}
 			})
@@ -301,7 +301,11 @@ func TestFilesLeft(t *testing.T) {
 				synctest.Wait()
 				_ = r.end()
 				result, ok := answers(core)[0].Result.(event.CollectResult)
-				if !ok || result.Problem == "" || result.FilesLeft != (files == nil) {
+				want := []view.Undelivered{{File: "stdout", Kept: "/kept/stdout"}}
+				if files == nil {
+					want = append(want, view.Undelivered{File: "stage-out", Kept: "/kept/stage-out"})
+				}
+				if !ok || result.Problem == "" || !slices.Equal(result.Left, want) {
 					t.Errorf("%+v", answers(core))
 				}
 			})

@@ -393,6 +393,17 @@ func (w *whole) Keep() (string, error) {
 	return path, w.store(path, bytes.NewReader(w.data))
 }
 
+func (o *outside) Kept(_ protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	data, kept := o.files["/kept/"+stream.String()]
+	if !kept {
+		return nil, protocol.ErrOutputGone
+	}
+	data = data[min(offset, int64(len(data))):]
+	return data[:min(size, len(data))], nil
+}
+
 func (o *outside) Discard(tag protocol.Tag) error {
 	o.note("discard " + tag.String())
 	o.mu.Lock()

@@ -119,13 +119,17 @@ func archived(table row.Table, data []byte) (view.Job, error) {
 }
 
 // Output reads up to size bytes of a job's output at the site that has the job:
-// the own scheduler's for a guest, else the partner's. Jobs that run at home
+// the own scheduler's for a guest, else the partner's. Of one that has ended, and whose output
+// is not where its user wants it, that is what is kept here. Jobs that run at home
 // write where their user wants it, not here.
 func (n *Node) Output(
 	ctx context.Context, job view.Job, stream protocol.Stream, offset int64, size int,
 ) ([]byte, error) {
 	tag := protocol.Tag{Job: job.ID, Epoch: job.Epoch}
 	size = min(size, MaxChunk)
+	if job.LeftFile(stream) != nil {
+		return n.cfg.Deliverer.Kept(tag, stream, offset, size)
+	}
 	if job.Site == "" || job.Site == n.cfg.Peer.Site {
 		return n.cfg.Scheduler.Fetch(ctx, tag, stream, offset, size)
 	}

@@ -188,6 +188,14 @@ func TestOutputComesFromWhereTheJobIs(t *testing.T) {
 		r.out.fetch = func(_ protocol.Stream, offset int64, size int) ([]byte, error) {
 			return fmt.Appendf(nil, "remote %d %d", offset, size), nil
 		}
+		r.out.files = map[string][]byte{"/kept/stderr": []byte("kept here")}
+		for kept, want := range map[protocol.Stream]string{protocol.Stderr: "re", protocol.Stdout: ""} {
+			job := view.Job{ID: 1, Epoch: 2, Site: "there", State: protocol.Completed, Undelivered: []view.Undelivered{{File: kept.String(), Kept: "/k"}}}
+			data, err := r.Output(t.Context(), job, kept, 7, 1<<30)
+			if string(data) != want || errors.Is(err, protocol.ErrOutputGone) != (want == "") {
+				t.Errorf("kept %v: %q, %v", kept, data, err)
+			}
+		}
 		for site, want := range map[protocol.SiteName]string{
 			"": "local 1:2 stderr", "here": "local 1:2 stderr", "there": fmt.Sprintf("remote 7 %d", node.MaxChunk),
 		} {

@@ -85,6 +85,9 @@ type Deliverer interface {
 	Part(tag protocol.Tag, stream protocol.Stream) (Part, error)
 	// Whole takes all of a file at once. Dropping it drops what had come of it before, too.
 	Whole(tag protocol.Tag, stream protocol.Stream, data []byte) Output
+	// Kept reads up to size bytes of a file that was kept, and not delivered; fewer or none at its end. The error is a
+	// [protocol.ErrOutputGone] if it has been removed since.
+	Kept(tag protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error)
 	// Discard removes what has come home of a job's files, kept or not. No part of it is open.
 	Discard(tag protocol.Tag) error
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/switchyard-hpc/switchyard/localsched"
 	"github.com/switchyard-hpc/switchyard/peer/event"
-	"github.com/switchyard-hpc/switchyard/peer/handoff"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -137,13 +136,14 @@ func (s *Site) collected(op event.CollectOp) (event.Result, error) {
 	if presence, _ := from.Batch.Find(op.Tag); presence != localsched.Present {
 		s.world.monitor.problem("site %s says that it has the output of %v, and has dropped it", op.From, op.Tag)
 	}
-	if op.User == "readonly" {
-		return event.CollectResult{Problem: "permission denied", Kept: "/var/spool/switchyard", FilesLeft: handoff.HasFiles(op.Files)}, nil
+	var done event.CollectResult
+	for _, file := range op.Files {
+		if op.User == "readonly" || op.User == "readonly-stdout" && file.Stream == protocol.Stdout {
+			done.Problem = "permission denied"
+			done.Left = append(done.Left, view.Undelivered{File: file.Stream.String(), Kept: "/kept/" + file.Stream.String()})
+		}
 	}
-	if op.User == "readonly-stdout" {
-		return event.CollectResult{Problem: "permission denied", Kept: "/var/spool/switchyard"}, nil
-	}
-	return event.CollectResult{}, nil
+	return done, nil
 }
 
 // NotShared is a directory that is another one at each site, whatever they say.

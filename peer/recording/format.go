@@ -14,7 +14,7 @@ import (
 )
 
 // Format is the version of the recordings that this package writes and reads.
-const Format = 16
+const Format = 17
 
 // magic begins the first line of a recording.
 const magic = "switchyard-recording"

@@ -260,7 +260,7 @@ func (s *site) call(call event.Call) {
 	case event.PlannedStartsOp:
 		result = event.PlannedStartsResult{Starts: []localsched.PlannedStart{{Tag: op.Tags[0], Start: 5000}}}
 	case event.CollectOp:
-		result = event.CollectResult{Problem: "no such folder", Kept: "/kept"}
+		result = event.CollectResult{Problem: "no such folder", Left: []view.Undelivered{{File: "stdout", Kept: "/kept"}}}
 	case event.DiscardOp:
 		result = event.DiscardResult{}
 	case event.DecideOp:

@@ -165,5 +165,10 @@ func (d *Deliverer) Whole(tag protocol.Tag, stream protocol.Stream, data []byte)
 	return d.Dir.Whole(tag, stream, data)
 }
 
+// Kept reads in a file that was kept.
+func (d *Deliverer) Kept(tag protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error) {
+	return d.Dir.Kept(tag, stream, offset, size)
+}
+
 // Discard removes what has come home of a job's files.
 func (d *Deliverer) Discard(tag protocol.Tag) error { return d.Dir.Discard(tag) }

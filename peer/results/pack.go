@@ -67,16 +67,28 @@ func (changedError) Permanent() bool { return true }
 
 // packed is a piece of the archive.
 func (d *Dir) packed(job protocol.JobID, offset int64, size int) (data []byte, err error) {
-	file, err := os.Open(d.packOf(job))
+	data, err = readPiece(d.packOf(job), offset, size)
 	if err != nil {
 		return nil, fmt.Errorf("read the files of job %v: %w", job, err)
 	}
-	data = make([]byte, size)
+	return data, nil
+}
+
+// readPiece reads up to size bytes of a file; fewer or none at its end.
+func readPiece(path string, offset int64, size int) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data := make([]byte, size)
 	n, err := file.ReadAt(data, offset)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
-	return data[:n], errors.Join(err, file.Close())
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, err
+	}
+	return data[:n], nil
 }
 
 // dropFile removes a file that need not be there.

@@ -124,6 +124,20 @@ func (d *Dir) partOf(tag protocol.Tag, stream protocol.Stream) string {
 	return filepath.Join(d.Path, fmt.Sprintf("%d.%d.%s%s", tag.Job, tag.Epoch, stream, partSuffix))
 }
 
+// Kept reads up to size bytes of a file of a job that is kept; fewer or none at its end. The error is a [protocol.ErrOutputGone] if
+// it has been removed.
+func (d *Dir) Kept(tag protocol.Tag, stream protocol.Stream, offset int64, size int) ([]byte, error) {
+	path := strings.TrimSuffix(d.partOf(tag, stream), partSuffix)
+	data, err := readPiece(path, offset, size)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: %s has been removed", protocol.ErrOutputGone, path)
+	case err != nil:
+		return nil, fmt.Errorf("read what is kept of job %v: %w", tag.Job, err)
+	}
+	return data, nil
+}
+
 // Discard removes the files of a job, kept or on their way. None of them is open.
 func (d *Dir) Discard(tag protocol.Tag) error {
 	var failed error

@@ -199,6 +199,33 @@ func TestArchivesPushOutNoOutput(t *testing.T) {
 	}
 }
 
+// TestKept: what is kept is read in pieces; what is only on its way, or has been removed, is gone.
+func TestKept(t *testing.T) {
+	t.Parallel()
+	d, tag := &results.Dir{Path: filepath.Join(t.TempDir(), "kept")}, protocol.Tag{Job: 7, Epoch: 1}
+	part := open(t, d, 7)
+	appendTo(t, part, []byte("one two"))
+	if data, err := d.Kept(tag, protocol.Stdout, 0, 10); !errors.Is(err, protocol.ErrOutputGone) {
+		t.Errorf("on its way: %q, %v", data, err)
+	}
+	path, err := part.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for offset, want := range []string{"one", "ne ", "e t", " tw", "two", "wo", "o", "", ""} {
+		var data []byte
+		if data, err = d.Kept(tag, protocol.Stdout, int64(offset), 3); err != nil || string(data) != want {
+			t.Errorf("from %d: %q, %v, want %q", offset, data, err, want)
+		}
+	}
+	if err = os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := d.Kept(tag, protocol.Stdout, 0, 10); !errors.Is(err, protocol.ErrOutputGone) {
+		t.Errorf("removed: %q, %v", data, err)
+	}
+}
+
 func TestDiscard(t *testing.T) {
 	t.Parallel()
 	d := &results.Dir{Path: filepath.Join(t.TempDir(), "kept")}

@@ -22,6 +22,9 @@ type Array struct { //nolint:recvcheck // as Job
 	Ended     ArrayEnds        `json:"ended,omitzero"`      // all elements that have ended
 	Started   protocol.Instant `json:"started,omitempty"`   // when the first element did; 0: none has
 	ExitCode  int              `json:"exit_code,omitempty"` // the highest of elements that have ended, and of their runs before; 0: none has failed
+
+	// Undelivered counts elements that have ended with files that are not where their user wants them.
+	Undelivered int `json:"undelivered,omitempty"`
 }
 
 // ArrayEnds counts elements of an array by the states in which they ended.

@@ -44,6 +44,7 @@ type Job struct { //nolint:recvcheck // the core moves it, and gives it out by v
 	TimeLimit      protocol.Duration  `json:"time_limit_ms,omitempty"` // with which it runs; 0: the one that it asked for
 	Ended          protocol.Instant   `json:"ended,omitempty"`
 	Outcome        *protocol.Outcome  `json:"outcome,omitempty"`
+	Undelivered    []view.Undelivered `json:"undelivered,omitempty"`     // of its files, once they have been brought or given up; what it holds never changes
 	Quoted         *view.QuotedPrice  `json:"quoted,omitempty"`          // the price that it is placed at; nil: none was named
 	Home           *view.QuotedPrice  `json:"home,omitempty"`            // that the own site quoted when it was placed elsewhere; nil: none
 	Tariff         *protocol.Tariff   `json:"tariff,omitempty"`          // that holds for its run; nil: it costs nothing, or its site does not say

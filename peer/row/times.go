@@ -111,7 +111,7 @@ func (j *Job) Adopt(site protocol.SiteName, epoch protocol.Epoch) {
 
 // Rerun forgets how the job ran and ended, since it is placed again.
 func (j *Job) Rerun() {
-	j.Outcome, j.Started, j.Ended = nil, 0, 0
+	j.Outcome, j.Undelivered, j.Started, j.Ended = nil, nil, 0, 0
 	if !j.Requeueing {
 		j.Reruns++
 		j.SetHold("") // which came too late for a run that has been

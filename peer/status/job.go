@@ -63,7 +63,7 @@ func TraitsOf(j *row.Job) *view.Traits {
 
 // ShowOutcome shows a job, whose view is v, as one that has ended.
 func ShowOutcome(v *view.Job, j *row.Job) {
-	v.State, v.Reason, v.Ended = j.State, j.Reason, j.Ended
+	v.State, v.Reason, v.Ended, v.Undelivered = j.State, j.Reason, j.Ended, j.Undelivered
 	if j.Outcome != nil {
 		v.ExitCode, v.Signal, v.Usage, v.Ran = j.Outcome.ExitCode, j.Outcome.Signal, j.Outcome.Usage, j.Outcome.Ran
 	}

@@ -68,8 +68,9 @@ func TestPlacedAt(t *testing.T) {
 func TestShowOutcome(t *testing.T) {
 	t.Parallel()
 	j := row.Job{State: protocol.Failed, Reason: "why", Ended: 9, Outcome: &protocol.Outcome{ExitCode: 3, Signal: 9, Usage: protocol.Usage{Energy: 5}}}
+	j.Undelivered = []view.Undelivered{{File: "stdout"}}
 	v := view.Job{State: protocol.Running, Reason: "x", Ended: 1}
-	want := view.Job{State: protocol.Failed, Reason: "why", Ended: 9, ExitCode: 3, Signal: 9, Usage: protocol.Usage{Energy: 5}}
+	want := view.Job{State: protocol.Failed, Reason: "why", Ended: 9, ExitCode: 3, Signal: 9, Usage: protocol.Usage{Energy: 5}, Undelivered: j.Undelivered}
 	if status.ShowOutcome(&v, &j); !reflect.DeepEqual(v, want) {
 		t.Errorf("%+v, want %+v", v, want)
 	}

@@ -185,6 +185,9 @@ func (t *Tables) Reopen(j *Job) (array bool) {
 		if a.Ended.State() == protocol.Completed { // so none of the others that have ended has failed
 			a.ExitCode = 0
 		}
+		if len(j.Undelivered) > 0 {
+			a.Undelivered--
+		}
 		a.join(j)
 		t.SaveArray(a)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/peer/row"
 	"github.com/switchyard-hpc/switchyard/peer/rules"
 	"github.com/switchyard-hpc/switchyard/peer/tables"
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -136,12 +137,16 @@ func TestReopenedArray(t *testing.T) {
 	jobs := h.DrawNext(a, a.Pending, 3)
 	a.Started = 5
 	h.retire(plenty, protocol.Completed, 0, jobs[0])
+	jobs[1].Undelivered = []view.Undelivered{{File: "stdout"}}
 	h.retire(plenty, protocol.Failed, 3, jobs[1:]...)
 	h.RemoveArray(a)
+	if a.Undelivered != 1 {
+		t.Errorf("%d elements have files that are not delivered", a.Undelivered)
+	}
 	if a.ExitCode != 3 || !h.Reopen(h.Requeueable(jobs[1].Spec.Job)) {
 		t.Fatalf("the exit code is %d, or the array is not opened", a.ExitCode)
 	}
-	if a.Started != 0 || a.ExitCode != 3 {
+	if a.Started != 0 || a.ExitCode != 3 || a.Undelivered != 0 {
 		t.Errorf("with one that has failed: started at %v, exit code %d", a.Started, a.ExitCode)
 	}
 	if h.Reopen(h.Requeueable(jobs[2].Spec.Job)) || a.ExitCode != 0 || a.Ended != (row.ArrayEnds{Completed: 1}) {

@@ -120,6 +120,9 @@ func (t *Tables) leave(j *Job) {
 	if j.Outcome != nil {
 		a.ExitCode = max(a.ExitCode, j.Outcome.ExitCode)
 	}
+	if len(j.Undelivered) > 0 {
+		a.Undelivered++
+	}
 	t.SaveArray(a)
 }
 

@@ -21,6 +21,8 @@ type Array struct {
 	Timeout   int `json:"timeout,omitempty"`
 	NodeFail  int `json:"node_fail,omitempty"`
 
+	Undelivered int `json:"undelivered,omitempty"` // elements that have ended with files that are not where their user wants them
+
 	NeverJobs protocol.Indexes `json:"never_jobs,omitzero"` // elements that were cancelled before they were to be placed: nothing else is known of them
 }
 

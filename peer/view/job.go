@@ -2,6 +2,7 @@ package view
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/switchyard-hpc/switchyard/internal/int128"
 	"github.com/switchyard-hpc/switchyard/localsched"
@@ -82,7 +83,8 @@ type Job struct { //nolint:recvcheck // a reply is a value
 	Stderr      string              `json:"stderr"`
 	Mail        protocol.Mail       `json:"mail,omitzero"` // that its user gets about it
 	Conditions  protocol.Conditions `json:"conditions,omitzero"`
-	Change      *protocol.Change    `json:"change,omitempty"` // of it once it is back in the grid queue; nil: none
+	Change      *protocol.Change    `json:"change,omitempty"`      // of it once it is back in the grid queue; nil: none
+	Undelivered []Undelivered       `json:"undelivered,omitempty"` // files of a job that has ended elsewhere which are not where its user wants them; Reason says why
 
 	Traceparent protocol.Traceparent `json:"traceparent,omitempty"` // of its user's, below which its spans are; empty: they begin a trace
 
@@ -158,6 +160,22 @@ type Transfer struct {
 	File  string `json:"file"` // as [protocol.Stream] names it
 	Bytes int64  `json:"bytes"`
 	Of    int64  `json:"of_bytes"`
+}
+
+// Undelivered is a file of a job that ended at another site and is not where its user wants it.
+type Undelivered struct {
+	File    string `json:"file"`              // as [protocol.Stream] names it
+	Kept    string `json:"kept,omitempty"`    // path of what its origin keeps of it instead; empty: nothing
+	Partial bool   `json:"partial,omitempty"` // that is only the beginning, and no more will come
+}
+
+// LeftFile is what is known of a file of a job that is not where its user wants it; nil: it is there, or is still to come.
+func (v *Job) LeftFile(file protocol.Stream) *Undelivered {
+	at := slices.IndexFunc(v.Undelivered, func(u Undelivered) bool { return u.File == file.String() })
+	if at < 0 {
+		return nil
+	}
+	return &v.Undelivered[at]
 }
 
 // RunTime is how long a job ran that has ended. The archives of earlier versions do not say so: there the
