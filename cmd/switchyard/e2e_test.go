@@ -161,15 +161,18 @@ func waitExits(t *testing.T, g *grid, site *testbed.Site) {
 }
 
 // outputWithoutDirectory: output that cannot be written to its file is printed from what the peer keeps of it, while the file of the
-// other stream is as ever.
+// other stream is as ever. Who waits for the job does not take it for one whose output is there; a code of the job's own stays.
 func outputWithoutDirectory(t *testing.T, g *grid, site *testbed.Site) {
 	t.Helper()
 	for _, code := range []int{0, 7} {
 		script := fmt.Sprintf("#!/bin/sh\necho kept\necho written >&2\nexit %d\n", code)
 		got := g.at(t, site, script, "submit", "--wait", "--parsable", "--sites=borealis", "-o", "none/%j.out", "-e", "%j.err")
 		id := strings.TrimSpace(got.stdout)
-		if !strings.Contains(got.stderr, "output not written: cannot put ") {
+		if got.code != max(code, 1) || !strings.Contains(got.stderr, "output not written: cannot put ") || !strings.Contains(got.stderr, "`switchyard logs "+id+"` prints what is kept of its stdout\n") {
 			t.Errorf("exit %d: %+v", code, got)
+		}
+		if got = g.at(t, site, "", "wait", id); got.code != max(code, 1) {
+			t.Errorf("exit %d: wait: %+v", code, got)
 		}
 		for _, follow := range []string{"", "--follow"} {
 			args := append([]string{"logs", id}, strings.Fields(follow)...)

@@ -41,7 +41,7 @@ var scriptRemarks = map[string]string{
 	"killed.sh":         "the exit code is that of a shell, 128 and the signal; `sbatch --wait` has 1 for all signals",
 	"mpi.sh":            "as in submit-dir.sh",
 	"mpi-step.sh":       "as in submit-dir.sh",
-	"no-directory.sh":   "at its own site the job does not run, as under Slurm. At another site it has run when its output comes",
+	"no-directory.sh":   "at its own site the job does not run, as under Slurm. At another site it has run when its output comes, which is kept",
 	"no-interpreter.sh": "the exit code is that of a shell",
 	"requeue.sh":        "if a node fails, Switchyard itself has the job placed again, at any site; Slurm never starts it twice",
 	"scancel.sh":        "Slurm's message is not in the output, but the reason that `submit --wait` and `status` show",

@@ -335,10 +335,27 @@ func (a *app) waitFor(ctx context.Context, name protocol.JobName) (code int, err
 		}
 		a.notice("job %s %s", name, text)
 	}
+	a.noticeUndelivered(name, &job)
 	if a.name == "sbatch" {
 		return sbatchCode(job), nil
 	}
 	return waitCode(job), nil
+}
+
+// noticeUndelivered says where the output is of a job that has ended, if it is not where its user wants it.
+func (a *app) noticeUndelivered(name protocol.JobName, job *view.Job) {
+	if array := job.Array; array != nil && array.Undelivered > 0 {
+		a.notice("job %s: the output of %s is not where it should be; `switchyard history --jobs=%s` has the reasons", name, protocol.Count(array.Undelivered, "element"), name)
+	}
+	for _, stream := range []protocol.Stream{protocol.Stdout, protocol.Stderr} {
+		if left := job.LeftFile(stream); left != nil && left.Kept != "" {
+			option := ""
+			if stream == protocol.Stderr {
+				option = "--stderr "
+			}
+			a.notice("job %s: `switchyard logs %s%s` prints what is kept of its %s", name, option, name, stream)
+		}
+	}
 }
 
 // waitCode is a job's exit code as a shell would give it. The system keeps 8 bits of it, which are never 0 of a job that
@@ -350,8 +367,8 @@ func waitCode(job view.Job) int {
 		return 128 + job.Signal
 	case job.ExitCode&kept != 0:
 		return job.ExitCode & kept
-	case job.State != protocol.Completed || job.ExitCode != 0:
-		return exitFailed
+	case job.State != protocol.Completed || job.ExitCode != 0 || len(job.Undelivered) > 0 || job.Array != nil && job.Array.Undelivered > 0:
+		return exitFailed // also of a job that has completed, and whose output is not where its user wants it
 	}
 	return 0
 }

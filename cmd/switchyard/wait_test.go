@@ -16,9 +16,15 @@ func TestWait(t *testing.T) {
 	job := func(state protocol.State, code, signal int) view.Job {
 		return view.Job{State: state, ExitCode: code, Signal: signal}
 	}
+	lost := func(job view.Job, kept string) view.Job {
+		job.Reason, job.Undelivered = "output not written: no directory", []view.Undelivered{{File: "stdout", Kept: kept}}
+		return job
+	}
 	n := &fakeNode{jobs: map[protocol.JobID]view.Job{
 		someID: job(protocol.Completed, 0, 0), someID + 1: job(protocol.Failed, 3, 0), someID + 2: job(protocol.Failed, 0, 9),
 		someID + 3: job(protocol.Cancelled, 0, 0), someID + 4: job(protocol.Failed, 256, 0), someID + 5: job(protocol.Failed, 258, 0),
+		someID + 6: lost(job(protocol.Completed, 0, 0), "/k"), someID + 7: lost(job(protocol.Completed, 0, 0), ""), someID + 8: lost(job(protocol.Failed, 4, 0), "/k"),
+		someID + 9: {State: protocol.Completed, Array: &view.Array{ID: someID + 9, Completed: 3, Undelivered: 2}},
 	}}
 	for id, job := range n.jobs {
 		job.ID = id
@@ -35,6 +41,10 @@ func TestWait(t *testing.T) {
 		"1000000000045":                             {1, "job 1000000000045 CANCELLED"},
 		"1000000000046":                             {1, "job 1000000000046 FAILED: "}, // 256 is 0 of a process
 		"1000000000047 1000000000046":               {2, "job 1000000000047 FAILED: "},
+		"1000000000048":                             {1, "job 1000000000048 COMPLETED: output not written: no directory\nswitchyard: job 1000000000048: `switchyard logs 1000000000048` prints what is kept of its stdout\n"},
+		"1000000000049":                             {1, "job 1000000000049 COMPLETED: output not written: no directory\n"},
+		"1000000000048 1000000000050":               {4, "job 1000000000050 FAILED: output not written"},
+		"1000000000051":                             {1, "the output of 2 elements is not where it should be; `switchyard history --jobs=1000000000051`"},
 		"1000000000043 1000000000099":               {exitNotFound, "there is no job 1000000000099"},
 		"12":                                        {exitNotFound, "no job 12"},
 		"x":                                         {exitUsage, ""},
