@@ -1,52 +1,37 @@
 package tasks
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// fileName replaces the patterns of srun(1) in the name of an output or input file. A width pads numbers with zeros, up to 10 digits.
-func (s *Step) fileName(pattern string, t task) (string, error) {
-	var out strings.Builder
-	for rest := pattern; rest != ""; {
-		before, after, found := strings.Cut(rest, "%")
-		out.WriteString(before)
-		if !found {
-			break
-		}
-		letter := strings.TrimLeft(after, "0123456789")
-		if letter == "" {
-			return "", fmt.Errorf("the file name %q ends within a pattern; write %%%% for a per cent sign", pattern)
-		}
-		width, _ := strconv.Atoi(after[:len(after)-len(letter)])
-		padded := func(text string) { out.WriteString(strings.Repeat("0", max(0, min(width, 10)-len(text))) + text) }
-		switch letter[0] {
+// fileName replaces the patterns of srun(1) in the name of an output or input file.
+func (s *Step) fileName(name string, t task) (string, error) {
+	return protocol.ReplacePatterns(name, func(p protocol.NamePattern) (string, error) {
+		switch p.Letter {
 		case '%':
-			out.WriteByte('%')
+			return "%", nil
 		case 'j', 'A':
-			padded(s.Allocation.Job)
+			return p.Padded(s.Allocation.Job), nil
 		case 'J':
-			out.WriteString(s.id())
+			return s.id(), nil
 		case 's':
-			padded(strconv.Itoa(s.Number))
+			return p.Padded(strconv.Itoa(s.Number)), nil
 		case 't':
-			padded(strconv.Itoa(t.rank))
+			return p.Padded(strconv.Itoa(t.rank)), nil
 		case 'n':
-			padded(strconv.Itoa(t.node))
+			return p.Padded(strconv.Itoa(t.node)), nil
 		case 'N':
-			out.WriteString(s.Allocation.Host)
+			return s.Allocation.Host, nil
 		case 'u':
-			out.WriteString(s.User)
+			return s.User, nil
 		case 'x':
-			out.WriteString(strings.ReplaceAll(s.JobName, "/", "_"))
+			return strings.ReplaceAll(s.JobName, "/", "_"), nil
 		case 'a':
-			out.WriteString(s.Index)
-		default:
-			return "", fmt.Errorf("the file name %q: %%%s is unknown; use %%j, %%J, %%s, %%t, %%n, %%N, %%u, %%x, %%A, %%a or %%%%",
-				pattern, strings.ToValidUTF8(letter[:1], "?"))
+			return s.Index, nil
 		}
-		rest = letter[1:]
-	}
-	return out.String(), nil
+		return "", p.Unknown("%j, %J, %s, %t, %n, %N, %u, %x, %A, %a or %%")
+	})
 }

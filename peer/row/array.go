@@ -3,7 +3,6 @@ package row
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -139,45 +138,26 @@ func (a *Array) ElementPayload(of *protocol.Payload, j *Job) *protocol.Payload {
 
 // FileName puts a job's ID for %j in a file name that the user gave, the ID of its array for %A, its index for %a,
 // and a percent sign for %%. A number before a letter is the least width of what stands for it. Of a job on its own
-// the submitter has replaced %a.
+// the submitter has replaced %a. What is no pattern stays.
 func FileName(name string, id protocol.JobID, e protocol.Element) string {
 	array := e.Array
 	if array == 0 {
 		array = id
 	}
-	var out strings.Builder
-	for {
-		before, after, found := strings.Cut(name, "%")
-		out.WriteString(before)
-		if !found {
-			return out.String()
-		}
-		pattern := strings.TrimLeft(after, "0123456789")
-		width := after[:len(after)-len(pattern)]
-		if pattern == "" {
-			out.WriteString("%" + after)
-			return out.String()
-		}
-		var text string
-		switch pattern[0] {
+	expanded, _ := protocol.ReplacePatterns(name, func(p protocol.NamePattern) (string, error) {
+		switch p.Letter {
 		case '%':
-			width, text = "", "%"
+			return "%", nil
 		case 'j':
-			text = id.String()
+			return p.Padded(id.String()), nil
 		case 'A':
-			text = array.String()
+			return p.Padded(array.String()), nil
 		case 'a':
-			text = strconv.Itoa(e.Index)
-		default:
-			width, text = "", "%"+after[:len(after)-len(pattern)+1]
+			return p.Padded(strconv.Itoa(e.Index)), nil
 		}
-		least, _ := strconv.Atoi(width) // empty: 0
-		out.WriteString(strings.Repeat("0", max(0, min(least, maxNameWidth)-len(text))) + text)
-		name = pattern[1:]
-	}
+		return p.Text, nil
+	})
+	return expanded
 }
-
-// maxNameWidth is the greatest width of a number in a file name, as in Slurm.
-const maxNameWidth = 10
 
 func (Array) table() Table { return ArrayTable }
