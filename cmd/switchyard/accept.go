@@ -103,7 +103,7 @@ func (c *accepting) answered(ctx context.Context, cfg *config.Config, v *invitat
 	wrong = append(wrong, used(filepath.Dir(table), v)...)
 	wrong = append(wrong, free(table)...)
 	if err == nil {
-		wrong = append(wrong, c.numberTaken(ctx, a.By.Name, a.By.Number)...)
+		wrong = append(wrong, c.numberTaken(ctx, cfg, a.By.Name, a.By.Number)...)
 		if a.By.URL != "" {
 			if err = config.CheckURL(a.By.URL); err != nil {
 				wrong.Add(problems.Place{File: file, Key: "by.url"}, "%v", err)

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net"
 	"net/netip"
 	"os"
@@ -49,6 +50,8 @@ func (a *app) inviteCommand() *cobra.Command {
 			"The URL is that of [nats] listen, unless that is a wildcard address: give --url then. A site that\n" +
 			"does not listen invites only sites that do. If the sites of the grid meet at [nats] url, the\n" +
 			"invitation has that, or --url; have the administrator of the NATS system make a user for the site.\n\n" +
+			"The number is compared with those in the roster, and with those that the running peer has ever heard of\n" +
+			"its partners; a notice names partners whose numbers it does not know.\n\n" +
 			"The commands read the configuration and the site's key: run them as root or as the peer's account.",
 		Example: "  switchyard invite south --out south.invitation --url nats://switchyard.north.example.org:7501",
 		Args:    onePath("site"),
@@ -97,7 +100,7 @@ func (i *inviting) run(cmd *cobra.Command, site protocol.SiteName) error {
 func (i *inviting) write(ctx context.Context, cfg *config.Config, key *identity.Key, v *invitation.Invitation) error {
 	wrong := taken(cfg, v.For)
 	if v.Number != 0 {
-		wrong = append(wrong, i.numberTaken(ctx, v.For, v.Number)...)
+		wrong = append(wrong, i.numberTaken(ctx, cfg, v.For, v.Number)...)
 	}
 	err := v.Sign(key.Signer(identity.Invitation))
 	if err != nil && problems.Of(err) == nil {
@@ -172,16 +175,38 @@ func taken(cfg *config.Config, name protocol.SiteName) (wrong problems.List) {
 	return wrong
 }
 
-// numberTaken says which other site of the grid has a number already, as far as the running peer knows.
-func (a *app) numberTaken(ctx context.Context, name protocol.SiteName, number protocol.SiteNumber) (wrong problems.List) {
-	known, err := a.client().Sites(ctx)
-	if err != nil {
-		a.notice("warning: the numbers of other partners are not compared with %d, since the peer does not say them: %s", number, console.Plain(err.Error()))
-	}
-	for _, site := range known.Sites {
-		if site.Number == number && site.Site != name && !site.Self {
-			wrong.Add(problems.Place{}, "%d is the number of %s; each site of a grid has its own", number, site.Site)
+// numberTaken says which other site of the grid has a number already, by the roster and by what the running peer knows. It prints a
+// notice that names the partners whose numbers neither has.
+func (a *app) numberTaken(ctx context.Context, cfg *config.Config, name protocol.SiteName, number protocol.SiteNumber) (wrong problems.List) {
+	numbers := map[protocol.SiteName]protocol.SiteNumber{}
+	if signed := cfg.SignedRoster(); signed != nil {
+		for i := range signed.Sites {
+			numbers[signed.Sites[i].Name] = signed.Sites[i].Number
 		}
+	}
+	known, err := a.client().Sites(ctx)
+	for i := range known.Sites {
+		if site := &known.Sites[i]; site.Number != 0 {
+			numbers[site.Site] = site.Number
+		}
+	}
+	for _, other := range slices.Sorted(maps.Keys(numbers)) {
+		if numbers[other] == number && other != name && other != cfg.Site.Name {
+			wrong.Add(problems.Place{}, "%d is the number of %s; each site of a grid has its own", number, other)
+		}
+	}
+	var unknown []string
+	for i := range cfg.Partners {
+		if other := cfg.Partners[i].Name; numbers[other] == 0 && other != name {
+			unknown = append(unknown, string(other))
+		}
+	}
+	why := "the peer has not been linked with them yet"
+	if err != nil {
+		why = "the peer does not say them: " + console.Plain(err.Error())
+	}
+	if len(unknown) > 0 {
+		a.notice("warning: %d is not compared with the numbers of these partners, since %s: %s. If one of them has it, the site that is linked later is refused", number, why, strings.Join(unknown, ", "))
 	}
 	return wrong
 }

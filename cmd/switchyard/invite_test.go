@@ -80,7 +80,36 @@ func TestASiteJoinsByInvitation(t *testing.T) {
 		seen(t, pair[0], "the load of "+string(pair[1].Name), func(s view.Site) bool { return s.Site == pair[1].Name && s.Age != nil })
 	}
 	wantWords(t, g.at(t, aurora, "", accept...), 1, "borealis is a [[partner]] of site aurora already")
+	for _, site := range []*testbed.Site{borealis, aurora} { // aurora has not been linked with it since it was started
+		if err = site.Stop(stopPatience); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err = aurora.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready(t, aurora)
 	wantWords(t, g.at(t, aurora, "", "invite", "charon", "--out", invited+"2", "--number", "7", "--config", aurora.Config), 1, "7 is the number of borealis")
+}
+
+// TestNumbersOfPartners: an invitation names no number that a partner has as the peer knows, and says whose numbers it does not know.
+func TestNumbersOfPartners(t *testing.T) {
+	t.Parallel()
+	n, _ := north(t)
+	for _, name := range []string{"east", "west"} {
+		_, public, err := identity.GenerateKey()
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeText(t, filepath.Join(n, name+".toml"), fmt.Sprintf("[[partner]]\nname = %q\nurl = \"nats://%s.example.org:7501\"\npublic_key = %q\nmax_jobs = 1\nusers = { \"*\" = \"nobody\" }\n", name, name, public))
+	}
+	socket := serve(t, &fakeNode{sites: []view.Site{{Site: "north", Number: 1, Self: true}, {Site: "east", Number: 3, Link: "down"}, {Site: "west", Link: "down"}}})
+	invite := func(socket, number string) result {
+		return command(t, socket, "", "invite", "south", "--out", filepath.Join(privateDir(t), "invitation"), "--url", "nats://north.example.org:7501", "--number", number, "--config", n)
+	}
+	wantWords(t, invite(socket, "3"), 1, "3 is the number of east; each site of a grid has its own")
+	wantWords(t, invite(socket, "2"), 0, "warning: 2 is not compared with the numbers of these partners, since the peer has not been linked with them yet: west. If ")
+	wantWords(t, invite(filepath.Join(n, "none"), "3"), 0, "since the peer does not say them: ", ": east, west. If ")
 }
 
 // north is the directory of a site that can be reached at a URL, and its key.

@@ -104,6 +104,17 @@ func TestARosterMakesPartners(t *testing.T) {
 	put(aurora, signedList(t, dir, 3, aurora, borealis))
 	wantWords(t, g.at(t, aurora, "", "reload"), 0, "added          partner borealis")
 	runs()
+
+	// The numbers of the roster are known without a peer.
+	if err = aurora.Stop(stopPatience); err != nil {
+		t.Fatal(err)
+	}
+	invited := filepath.Join(dir, "charon.invitation")
+	wantWords(t, g.at(t, aurora, "", "invite", "charon", "--out", invited, "--number", "2", "--config", aurora.Config), 1, "2 is the number of borealis")
+	got := g.at(t, aurora, "", "invite", "charon", "--out", invited, "--number", "3", "--config", aurora.Config)
+	if wantWords(t, got, 0, "Invitation for site charon"); strings.Contains(got.stderr, "is not compared") {
+		t.Errorf("%+v", got)
+	}
 }
 
 // The signers withdraw a key that a site has in a table, while jobs run both ways. The peer goes on, is started again, takes nothing by that

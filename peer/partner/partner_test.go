@@ -496,6 +496,20 @@ func TestView(t *testing.T) {
 	}
 }
 
+// TestViewOfANumber: the number of a partner that has not been linked since the start is the one that its card said before.
+func TestViewOfANumber(t *testing.T) {
+	t.Parallel()
+	p := connected()
+	p.Row.Number = 3
+	if got := p.View(now, ""); got.Number != 2 {
+		t.Errorf("with a card: %d, want that of the card", got.Number)
+	}
+	p.Card = nil
+	if got := p.View(now, ""); got.Number != 3 {
+		t.Errorf("without a card: %d, want that of the row", got.Number)
+	}
+}
+
 func TestMark(t *testing.T) {
 	t.Parallel()
 	p := connected()

@@ -34,6 +34,7 @@ func (p *Partner) View(now protocol.Instant, missing string) view.Site {
 	default:
 		v.Reason = strings.Join(slices.DeleteFunc([]string{p.keyAdvice(), p.unshared()}, func(s string) bool { return s == "" }), "; ")
 	}
+	v.Number = p.Row.Number // until its card says it again
 	if p.Card != nil {
 		v.Number, v.Software, v.PublicKey = p.Card.Number, p.Card.Software, p.Card.PublicKey
 		v.ShowCapacity(&p.Card.Capacity)
