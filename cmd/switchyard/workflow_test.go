@@ -35,25 +35,29 @@ func TestWorkflowTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := newWorkflows(t, under)
-	tools := []struct{ name, command string }{
-		{"make", "make -j 20"},
-		{"parallel", "./run.sh"},
-		{"snakemake", "snakemake --profile profile"},
-		{"toil", "./run.sh"},
+	tools := []workflowTool{
+		{"make", "make", "make -j 20"},
+		{"parallel", "parallel", "./run.sh"},
+		{"snakemake", "snakemake", "snakemake --profile profile"},
+		{"snakemake-slurm", "snakemake", "snakemake --profile slurm"},
+		{"toil", "toil", "./run.sh"},
 	}
 	t.Run("one after the other", func(t *testing.T) { // else each could have a site and wait for that of another
 		t.Parallel()
 		for _, tool := range tools {
-			t.Run(tool.name, func(t *testing.T) { w.spread(t, tool.name, tool.command) })
+			t.Run(tool.name, func(t *testing.T) { w.spread(t, tool) })
 		}
 	})
 	for _, tool := range tools {
 		t.Run(tool.name+" with a step that fails", func(t *testing.T) {
 			t.Parallel()
-			w.failing(t, tool.name, tool.command)
+			w.failing(t, tool)
 		})
 	}
 }
+
+// workflowTool is a way to run the workflow.
+type workflowTool struct{ name, files, command string } // files is the directory of examples/workflows
 
 // workflows is a grid for tools that run workflows.
 type workflows struct {
@@ -135,7 +139,7 @@ func (w workflows) run(t *testing.T, dir, command string) (code int, said string
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.Dir = dir
 	cmd.Env = []string{
-		"PATH=" + w.links + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "XDG_CACHE_HOME=" + dir, "LANG=C.UTF-8",
+		"PATH=" + w.links + ":/usr/local/bin:/usr/bin:/bin", "HOME=" + dir, "USER=" + account.Name, "XDG_CACHE_HOME=" + dir, "LANG=C.UTF-8",
 		asBinary + "=" + testCommit, "SWITCHYARD_SOCKET=" + w.Sites[0].Socket,
 		"CI=true", // Snakemake asks for the states of jobs every second, else every 10
 	}
@@ -157,11 +161,11 @@ func stepsBecome(t *testing.T, dir, more string) {
 }
 
 // spread runs a workflow whose steps go on when each site runs one.
-func (w workflows) spread(t *testing.T, tool, command string) {
+func (w workflows) spread(t *testing.T, tool workflowTool) {
 	t.Helper()
-	dir := w.prepared(t, tool, tool)
+	dir := w.prepared(t, tool.name, tool.files)
 	stepsBecome(t, dir, "mkdir -p ran\ntouch \"ran/$SWITCHYARD_EXEC_SITE\"\nuntil [ \"$(ls ran | wc -l)\" -eq 3 ]; do sleep 0.1; done\n")
-	code, said := w.run(t, dir, command)
+	code, said := w.run(t, dir, tool.command)
 	total, err := os.ReadFile(filepath.Join(dir, "total"))
 	if code != 0 || err != nil || string(total) != primesBelow24000 {
 		t.Fatalf("exit code %d, the result is %q, %v:\n%s", code, total, err, said)
@@ -185,16 +189,16 @@ func (w workflows) spread(t *testing.T, tool, command string) {
 }
 
 // failing runs a workflow of three steps, of which one fails.
-func (w workflows) failing(t *testing.T, tool, command string) {
+func (w workflows) failing(t *testing.T, tool workflowTool) {
 	t.Helper()
-	dir := w.prepared(t, tool+"-fails", tool)
+	dir := w.prepared(t, tool.name+"-fails", tool.files)
 	stepsBecome(t, dir, "if [ \"$1\" = input/01.txt ]; then touch failed; exit 3; fi\n")
 	for part := 3; part < 12; part++ {
 		if err := os.Remove(filepath.Join(dir, "input", fmt.Sprintf("%02d.txt", part))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	code, said := w.run(t, dir, command)
+	code, said := w.run(t, dir, tool.command)
 	t.Logf("exit code %d:\n%s", code, said)
 	if _, err := os.Stat(filepath.Join(dir, "failed")); code == 0 || err != nil {
 		t.Errorf("exit code %d, the step that fails: %v", code, err)
