@@ -52,7 +52,7 @@ REGCTL    := $(TOOLS)/regctl-$(REGCTL_VERSION)
 # Where the tests of localsched/slurm look for it.
 NEWER_SLURM   := $(TOOLS)/slurm-trixie
 # Where the tests of cmd/switchyard look for them.
-WORKFLOW_TOOLS := $(TOOLS)/workflow-tools
+WORKFLOW_TOOLS := $(TOOLS)/workflow-tools-2
 # Where examples/compose/up.sh looks for it.
 PROMETHEUS := $(TOOLS)/prometheus-trixie
 DEBIAN_MIRROR ?= http://deb.debian.org/debian
@@ -426,23 +426,30 @@ $(NEWER_SLURM):
 	ln -s mawk "$$dir/root/usr/bin/awk"
 	mv -T "$$dir/root" $@
 
-# GNU parallel, Snakemake and Toil with what they import for the batch system Slurm. The packages that they depend on
+# GNU parallel, Snakemake, Toil and Cylc with what they import for the batch system Slurm. The packages that they depend on
 # take a minute of CPU time to install and 690 MB, most of it client libraries of clouds.
 WORKFLOW_PACKAGES := parallel \
 	snakemake libdatrie1 $(addprefix python3-,appdirs attr certifi chardet charset-normalizer configargparse connection-pool datrie \
 	decorator humanfriendly idna jinja2 jsonschema markupsafe pulp pyrsistent ratelimiter requests retry six smart-open stopit tabulate \
 	throttler toposort urllib3 wcwidth wrapt yaml) \
 	toil $(addprefix python3-,blessed dateutil dill distutils docker enlighten lib2to3 packaging pkg-resources prefixed psutil pubsub \
-	typing-extensions tz websocket)
+	typing-extensions tz websocket) \
+	libnorm1 libpgm-5.3-0 libprotobuf32 libsodium23 libzmq5 $(addprefix python3-,aiofiles aniso8601 ansimarkup async-timeout colorama graphene \
+	graphql-core graphql-relay isodatetime promise protobuf rx urwid zmq)
+
+# Cylc is Python alone, for the packages of Debian 12: its own Cylc does not start with its Python, and Debian 13's not with its graphql-core.
+CYLC_PACKAGES := cylc-flow python3-cylc
 
 .PHONY: workflow-tools
-workflow-tools: $(WORKFLOW_TOOLS) ## unpack Debian 12's Snakemake, Toil and GNU parallel, with which cmd/switchyard is tested, once; some seconds
+workflow-tools: $(WORKFLOW_TOOLS) ## unpack Debian 12's Snakemake, Toil and GNU parallel, and Debian 13's Cylc, with which cmd/switchyard is tested, once; some seconds
 
 # The tests lay it over this machine's /usr. Jobs run as accounts that cannot keep the compiled modules there.
 $(WORKFLOW_TOOLS):
-	@echo "unpacking Debian 12's workflow tools into $(TOOLS), once"
+	@echo "unpacking Debian's workflow tools into $(TOOLS), once"
 	$(call debian,bookworm)
 	(cd "$$dir/apt/archives" && apt-get -qq download $(WORKFLOW_PACKAGES))
+	$(call source,trixie)
+	(cd "$$dir/apt/archives" && apt-get -qq download $(CYLC_PACKAGES))
 	$(unpacked)
 	/usr/bin/python3 -m compileall -q -j 2 "$$dir/root/usr/lib/python3/dist-packages"
 	mv -T "$$dir/root" $@
@@ -468,7 +475,6 @@ dir=$$(mktemp -d $(TOOLS)/build.XXXX)
 trap 'rm -rf "$$dir"' EXIT
 mkdir -p "$$dir"/apt/{lists,archives}/partial "$$dir/root"
 touch "$$dir/apt/status"
-echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(DEBIAN_MIRROR) $(1) main' >"$$dir/apt/sources"
 cat >"$$dir/apt/conf" <<-EOF
 	Dir { State "$$dir/apt"; State::status "$$dir/apt/status"; Cache "$$dir/apt"; };
 	Dir::Etc { sourcelist "$$dir/apt/sources"; sourceparts "/dev/null"; preferences "/dev/null"; preferencesparts "/dev/null"; };
@@ -476,6 +482,12 @@ cat >"$$dir/apt/conf" <<-EOF
 	Acquire::Languages "none";
 EOF
 export APT_CONFIG=$$dir/apt/conf
+$(call source,$(1))
+endef
+
+# source RELEASE: has apt-get in $$dir download packages of that release from now on.
+define source
+echo 'deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(DEBIAN_MIRROR) $(1) main' >"$$dir/apt/sources"
 apt-get -qq update
 endef
 

@@ -21,10 +21,10 @@ import (
 // primesBelow24000 are those of the twelve inputs of examples/workflows.
 const primesBelow24000 = "2668\n"
 
-// workflowPatience bounds a workflow of some dozen jobs, of which Snakemake and Toil start a Python for each.
+// workflowPatience bounds a workflow of some dozen jobs, of which Snakemake, Toil and Cylc start a Python for each.
 const workflowPatience = 15 * time.Minute
 
-// TestWorkflowTools: make, GNU parallel, Snakemake and Toil run the workflow of examples/workflows with Slurm's commands. Each has steps at
+// TestWorkflowTools: make, GNU parallel, Snakemake, Toil and Cylc run the workflow of examples/workflows with Slurm's commands. Each has steps at
 // three sites, of which one has a real Slurm, and gets the right result. A step that fails fails the workflow.
 func TestWorkflowTools(t *testing.T) {
 	t.Parallel()
@@ -40,6 +40,7 @@ func TestWorkflowTools(t *testing.T) {
 		{"parallel", "parallel", "./run.sh"},
 		{"snakemake", "snakemake", "snakemake --profile profile"},
 		{"snakemake-slurm", "snakemake", "snakemake --profile slurm"},
+		{"cylc", "cylc", "./run.sh"},
 		{"toil", "toil", "./run.sh"},
 	}
 	t.Run("one after the other", func(t *testing.T) { // else each could have a site and wait for that of another

@@ -33,9 +33,9 @@ func NewerSlurm() (under []string, err error) {
 }
 
 // WorkflowTools returns a command that becomes the one behind it. To that and to all that it starts Debian 12's Snakemake, Toil and
-// GNU parallel are installed; make workflow-tools has unpacked them. Where it has not, the error is [os.ErrNotExist]. Only root can run it.
+// GNU parallel and Debian 13's Cylc are installed; make workflow-tools has unpacked them. Where it has not, the error is [os.ErrNotExist]. Only root can run it.
 func WorkflowTools() (under []string, err error) {
-	usr, err := unpackedUsr("workflow-tools", "workflow-tools")
+	usr, err := unpackedUsr("workflow-tools-2", "workflow-tools")
 	if err != nil {
 		return nil, err
 	}
