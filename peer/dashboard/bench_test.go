@@ -1,14 +1,10 @@
 package dashboard_test
 
 import (
-	"bufio"
-	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -65,48 +61,72 @@ func BenchmarkPages(b *testing.B) {
 	}
 }
 
-// BenchmarkViewers has ten browsers follow a page of 50 sites and 10,000 jobs, in which something changes every second, for a
-// second each. It measures the CPU time of the peer and of what loads the pages, in percent of a core; no browser draws them.
+// followed are the pages of [largeGrid] that browsers follow.
+func followed() []string {
+	return []string{"/", "/jobs", "/jobs/1000000000001", "/schedule", "/applications"}
+}
+
+// BenchmarkViewers has ten browsers follow a page of 50 sites and 10,000 jobs, in which a site and a job change every second, for a
+// second each: tabs of one user, or ten users with a page each. The browsers are another process, which draws nothing; %core is the CPU time
+// of this one, the peer's, in percent of a core.
 func BenchmarkViewers(b *testing.B) {
-	for _, path := range []string{"/", "/jobs"} {
-		b.Run(strings.ReplaceAll("page"+path, "/", "-"), func(b *testing.B) {
-			grid := largeGrid()
-			grid.events = eventstream.New(1, 1, 0)
-			pages, err := dashboard.New(dashboard.Config{Events: grid.events})
-			if err != nil {
-				b.Fatal(err)
-			}
-			p := open(b, grid, func(c *api.Config) { c.Network.Rate, c.Network.Pages = 1e6, pages })
-			p.signIn(b)
-			loads := make(chan error, 1)
-			for range 10 {
-				go func() {
-					if err := p.view(b.Context(), path, loads); b.Context().Err() == nil {
-						loads <- err
-					}
-				}()
-			}
-			before, seen := cpuTime(b), 0
-			second := time.NewTicker(time.Second)
-			defer second.Stop()
-			for b.Loop() {
-				for waiting := true; waiting; {
-					select {
-					case err := <-loads:
-						if err != nil {
-							b.Fatal(err)
-						}
-						seen++
-					case <-second.C:
-						waiting = false
-					}
-				}
-				grid.change(func() { grid.sites[1].Busy = (grid.sites[1].Busy + 1) % grid.sites[1].CPUs })
-			}
-			b.ReportMetric(100*(cpuTime(b)-before).Seconds()/b.Elapsed().Seconds(), "%core")
-			b.ReportMetric(float64(seen)/b.Elapsed().Seconds(), "pages/s")
+	for _, path := range followed() {
+		for _, users := range []int{1, 10} {
+			b.Run(fmt.Sprintf("page%s/users=%d", strings.ReplaceAll(path, "/", "-"), users), func(b *testing.B) {
+				benchmarkViewers(b, path, users)
+			})
+		}
+	}
+}
+
+func benchmarkViewers(b *testing.B, path string, users int) {
+	b.Helper()
+	grid := largeGrid()
+	grid.events = eventstream.New(1, 1, 0)
+	pages, err := dashboard.New(dashboard.Config{Events: grid.events})
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := open(b, grid, func(c *api.Config) { c.Network.Rate, c.Network.Pages = 1e6, pages })
+	wanted := viewers{At: p.at, Authority: p.authority, Path: path}
+	for i := range 10 {
+		wanted.Cookies = append(wanted.Cookies, p.session(b, fmt.Sprint("user", i%users)))
+	}
+	stop := startViewers(b, wanted)
+	before := cpuTime(b)
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for b.Loop() {
+		<-second.C
+		grid.change(func() {
+			grid.sites[1].Busy = (grid.sites[1].Busy + 1) % grid.sites[1].CPUs
+			grid.jobs[1].CPUs = grid.jobs[1].CPUs%64 + 1
 		})
 	}
+	used := cpuTime(b) - before
+	all := stop()
+	b.ReportMetric(100*used.Seconds()/b.Elapsed().Seconds(), "%core")
+	b.ReportMetric(float64(all.Pages)/b.Elapsed().Seconds(), "pages/s")
+	if all.Pages > 0 {
+		b.ReportMetric(float64(all.Took.Milliseconds())/float64(all.Pages), "ms/page")
+	}
+}
+
+// session begins a session of a user, and returns its cookie.
+func (p *pages) session(b *testing.B, user string) string {
+	b.Helper()
+	secret, _ := p.tokenOf(b, user, accesstokens.Read)
+	signing := *p
+	signing.browser = p.newBrowser(b)
+	defer signing.browser.CloseIdleConnections()
+	if status, text := signing.post(b, "/sign-in", url.Values{"token": {secret}}); status != http.StatusOK {
+		b.Fatalf("%d %s", status, text)
+	}
+	at, err := url.Parse(p.at)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return signing.browser.Jar.Cookies(at)[0].String()
 }
 
 // signIn has the browser be that of a user: visitors without one may load fewer pages.
@@ -116,55 +136,4 @@ func (p *pages) signIn(b *testing.B) {
 	if status, text := p.post(b, "/sign-in", url.Values{"token": {secret}}); status != http.StatusOK {
 		b.Fatalf("%d %s", status, text)
 	}
-}
-
-// view loads a page whenever it has changed, until ctx ends, and says so each time.
-func (p *pages) view(ctx context.Context, path string, loads chan<- error) error {
-	load := func(path string) (io.ReadCloser, error) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.at+path, http.NoBody)
-		if err != nil {
-			return nil, err
-		}
-		response, err := p.browser.Do(request)
-		if err != nil {
-			return nil, err
-		}
-		return response.Body, nil
-	}
-	changes, err := load("/changes")
-	if err != nil {
-		return err
-	}
-	defer changes.Close()
-	for lines := bufio.NewScanner(changes); lines.Scan(); {
-		if lines.Text() != "event: changed" {
-			continue
-		}
-		page, err := load(path)
-		if err != nil {
-			return err
-		}
-		if _, err = io.Copy(io.Discard, page); err != nil {
-			return err
-		}
-		if err = page.Close(); err != nil {
-			return err
-		}
-		select {
-		case loads <- nil:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-	return ctx.Err()
-}
-
-// cpuTime is what this process has used.
-func cpuTime(b *testing.B) time.Duration {
-	b.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -35,7 +36,17 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain: this test binary is also the browsers of [BenchmarkViewers].
+func TestMain(m *testing.M) {
+	if order := os.Getenv(viewersOrder); order != "" {
+		if err := beViewers(order); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // gridOf is a peer with the answers that a test gives.
 type gridOf struct {
@@ -64,9 +75,11 @@ func (g *gridOf) change(what func()) {
 }
 
 func (g *gridOf) Job(_ context.Context, id protocol.JobID) (view.Job, error) {
-	for _, job := range slices.Concat(g.jobs, g.ended) {
-		if job.ID == id {
-			return job, nil
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, jobs := range [][]view.Job{g.jobs, g.ended} {
+		if i := slices.IndexFunc(jobs, func(job view.Job) bool { return job.ID == id }); i >= 0 {
+			return jobs[i], nil
 		}
 	}
 	return view.Job{}, unknownJobError{}
@@ -122,9 +135,10 @@ func (g *gridOf) Ask(_ context.Context, question func(event.AskID) event.Event) 
 
 // pages are those of a peer, for a browser.
 type pages struct {
-	at      string
-	book    *accesstokens.Book
-	browser *http.Client
+	at        string
+	authority string // the file of the certificate by which browsers know the peer
+	book      *accesstokens.Book
+	browser   *http.Client
 }
 
 // open serves the pages of a peer until the test ends.
@@ -149,7 +163,7 @@ func openDrawn(t testing.TB, node api.Node, config dashboard.Config, change func
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &pages{}
+	p := &pages{authority: files.Authority()}
 	if p.book, err = accesstokens.Open(filepath.Join(dir, "tokens.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -191,7 +205,7 @@ func openDrawn(t testing.TB, node api.Node, config dashboard.Config, change func
 	case err = <-ended:
 		t.Fatal(err)
 	}
-	p.browser = p.newBrowser(t, files.Authority())
+	p.browser = p.newBrowser(t)
 	t.Cleanup(func() {
 		p.browser.CloseIdleConnections()
 		stop()
@@ -214,26 +228,41 @@ func twoDays() *price.Forecast {
 	return known
 }
 
-func (p *pages) newBrowser(t testing.TB, authority string) *http.Client {
+func (p *pages) newBrowser(t testing.TB) *http.Client {
 	t.Helper()
-	pem, err := os.ReadFile(authority)
+	trust, err := trusting(p.authority)
 	if err != nil {
 		t.Fatal(err)
 	}
-	trust := &tls.Config{RootCAs: x509.NewCertPool()}
-	trust.RootCAs.AppendCertsFromPEM(pem)
 	jar, err := cookiejar.New(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &http.Client{Jar: jar, Transport: &http.Transport{TLSClientConfig: trust}}
+	return &http.Client{Jar: jar, Transport: trust}
+}
+
+// trusting makes connections to servers that an authority vouches for, of whose certificate it is given the file.
+func trusting(authority string) (*http.Transport, error) {
+	pem, err := os.ReadFile(authority)
+	if err != nil {
+		return nil, err
+	}
+	trust := &tls.Config{RootCAs: x509.NewCertPool()}
+	trust.RootCAs.AppendCertsFromPEM(pem)
+	return &http.Transport{TLSClientConfig: trust}, nil
 }
 
 // token makes a token of ann, and returns its secret and its ID.
 func (p *pages) token(t testing.TB, scopes ...accesstokens.Scope) (secret, id string) {
 	t.Helper()
+	return p.tokenOf(t, "ann", scopes...)
+}
+
+// tokenOf makes a token of a user.
+func (p *pages) tokenOf(t testing.TB, user string, scopes ...accesstokens.Scope) (secret, id string) {
+	t.Helper()
 	now := protocol.InstantOf(time.Now())
-	secret, made, err := p.book.Create(accesstokens.Token{User: "ann", UID: 60001, Scopes: scopes, Maker: "ann", Expires: now.Add(protocol.Hour)}, now)
+	secret, made, err := p.book.Create(accesstokens.Token{User: user, UID: 60001, Scopes: scopes, Maker: user, Expires: now.Add(protocol.Hour)}, now)
 	if err != nil {
 		t.Fatal(err)
 	}
