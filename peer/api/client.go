@@ -324,6 +324,9 @@ func call[A any](ctx context.Context, c *Client, method, path string, body any) 
 	if err != nil {
 		return answer, err
 	}
+	if value, inside := valueOf[A](response); inside {
+		return value, nil
+	}
 	defer drain(response)
 	if err = json.NewDecoder(response.Body).Decode(&answer); err != nil {
 		return answer, c.invalid(err)

@@ -83,11 +83,14 @@ func reply(w http.ResponseWriter, code int, value any) error {
 	if noted, ok := w.(*noted); ok {
 		noted.answered(value)
 	}
+	w.Header().Set("Content-Type", "application/json")
+	if keepValue(w, code, value) {
+		return nil
+	}
 	data, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	_, err = w.Write(append(data, '\n'))
 	return err

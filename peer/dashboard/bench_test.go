@@ -99,7 +99,7 @@ func benchmarkViewers(b *testing.B, path string, users int) {
 	for b.Loop() {
 		<-second.C
 		grid.change(func() {
-			grid.sites[1].Busy = (grid.sites[1].Busy + 1) % grid.sites[1].CPUs
+			grid.busier(1)
 			grid.jobs[1].CPUs = grid.jobs[1].CPUs%64 + 1
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -162,6 +163,7 @@ func (r *request) sites() (view.Sites, error) {
 	if err != nil || r.visitor.User != "" {
 		return sites, err
 	}
+	sites.Sites = slices.Clone(sites.Sites) // what the peer answers is not the pages' to change
 	for i := range sites.Sites {
 		site := &sites.Sites[i]
 		site.Reason, site.AskedLastReason, site.Prices, site.Drain, site.Draining = "", "", "", nil, ""

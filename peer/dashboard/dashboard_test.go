@@ -64,6 +64,12 @@ type gridOf struct {
 	changes []event.Event // that were asked for
 }
 
+// busier changes how busy a site is. Answers that were given stay as they are.
+func (g *gridOf) busier(site int) {
+	g.sites = slices.Clone(g.sites)
+	g.sites[site].Busy = (g.sites[site].Busy + 1) % g.sites[site].CPUs
+}
+
 // change changes what the peer answers, and has it say that something has happened.
 func (g *gridOf) change(what func()) {
 	g.mu.Lock()
@@ -111,7 +117,7 @@ func (g *gridOf) Ask(_ context.Context, question func(event.AskID) event.Event) 
 	what := question(1)
 	switch asked := what.(type) { //nolint:gochecksumtype // others change something
 	case event.AskSites:
-		return view.Sites{Sites: slices.Clone(g.sites)}, nil
+		return view.Sites{Sites: g.sites}, nil // as they are: pages change nothing in them
 	case event.AskQueue:
 		if g.fault != nil {
 			return nil, g.fault
@@ -403,11 +409,9 @@ func TestPublicPagesLeaveOutReasons(t *testing.T) {
 	grid.sites[0].Prices = "/etc/switchyard/prices.csv: line 3"
 	grid.sites[1].AskedLastReason, grid.sites[1].Draining = "two jobs missed", "their disk is full"
 	grid.sites[1].Drain = &view.Drain{Scope: "send", Reason: "ticket 17", By: "root"}
+	plugins := []api.Plugin{{Name: "tariff", State: "down", Path: "/opt/plugins/tariff", Failure: "exit status 3"}}
 	p := open(t, grid, func(c *api.Config) {
-		c.Network.Public = true
-		c.Plugins = func() []api.Plugin {
-			return []api.Plugin{{Name: "tariff", State: "down", Path: "/opt/plugins/tariff", Failure: "exit status 3"}}
-		}
+		c.Network.Public, c.Plugins = true, func() []api.Plugin { return plugins }
 	})
 	secrets := []string{"no &lt;route&gt;", "prices.csv", "two jobs missed", "their disk is full", "ticket 17"}
 	failing := "open /var/lib/switchyard/store: no such file"

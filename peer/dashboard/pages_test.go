@@ -332,7 +332,7 @@ func TestFollowingEndsWithTheSession(t *testing.T) {
 	}
 	last := ""
 	for lines.Scan() { // the stream of a session ends with its token
-		grid.change(func() { grid.sites[0].Queued++ })
+		grid.change(func() { grid.busier(0) })
 		if name, isEvent := strings.CutPrefix(lines.Text(), "event: "); isEvent {
 			last = name
 		}
@@ -370,7 +370,7 @@ func TestChangesAreHeardAtOnce(t *testing.T) {
 	p := openDrawn(t, grid, dashboard.Config{Interval: time.Hour}, func(c *api.Config) { c.Network.Public = true })
 	_, hear := p.hear(t)
 	hear()
-	grid.change(func() { grid.sites[0].Busy++ })
+	grid.change(func() { grid.busier(0) })
 	hear()
 }
 

@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/peer/api"
@@ -50,6 +51,7 @@ func (d *Dashboard) showSite(r *request) error {
 	}
 	page := sitePage{Answer: "Jobs are placed by these rules: " + display.Rules(info.Rules) + ".", Lines: display.SiteLines(site)}
 	if r.visitor.User == "" { // where they are and why they failed is not for strangers
+		plugins = slices.Clone(plugins)
 		for i := range plugins {
 			plugins[i].Path, plugins[i].Failure = "", ""
 		}
