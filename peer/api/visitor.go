@@ -30,10 +30,37 @@ type Visitor struct {
 	Scopes  accesstokens.Scopes
 	Expired bool // the visitor had signed in, and the session has ended
 
+	rights  Rights
 	port    *port
 	request *http.Request
 	secret  string                      // of the session
 	still   func(context.Context) error // says why one who has signed in is let in no more; nil: the visitor has not
+}
+
+// Rights are who a visitor is to the peer. Who has the same rights is answered the same to the same question at the same time, and so may be
+// shown what was made for the other.
+type Rights struct {
+	public bool // the visitor has not signed in; the others are not set then
+	user   string
+	uid    int
+	admin  bool
+	scopes string
+}
+
+// rights are those of a caller over TCP.
+func (c *caller) rights() Rights {
+	if c.public {
+		return Rights{public: true}
+	}
+	return Rights{user: c.user, uid: c.uid, admin: c.admin, scopes: c.pass.scopes.String()}
+}
+
+// Rights are those with which Peer answers. A visitor without Peer has none to share.
+func (v *Visitor) Rights() Rights { return v.rights }
+
+// admitted has a visitor make requests as a caller.
+func (v *Visitor) admitted(who caller) {
+	v.Peer, v.rights = v.port.inside(who), who.rights()
 }
 
 // What is allowed to visitors who have not signed in.
@@ -97,7 +124,7 @@ func (p *port) visitorOf(w http.ResponseWriter, r *http.Request) (*Visitor, *tur
 	}
 	if p.Network.Public && visitor.Peer == nil {
 		scopes := accesstokens.Scopes{accesstokens.Read}
-		visitor.Peer = p.inside(caller{public: true, uid: -1, pass: &pass{scopes: scopes}, from: r.RemoteAddr})
+		visitor.admitted(caller{public: true, uid: -1, pass: &pass{scopes: scopes}, from: r.RemoteAddr})
 	}
 	return visitor, nil
 }
@@ -122,7 +149,8 @@ func (p *port) resume(visitor *Visitor, w http.ResponseWriter, now time.Time) *t
 	who, refused := p.callerWith(visitor.request, shown, now)
 	switch {
 	case refused == nil:
-		visitor.Peer, visitor.User, visitor.Scopes, visitor.still = p.inside(who), who.user, shown.scopes, stillGood(who)
+		visitor.admitted(who)
+		visitor.User, visitor.Scopes, visitor.still = who.user, shown.scopes, stillGood(who)
 	case isSignOut(visitor.request): // is never refused
 	case refused.why.Code != view.Denied:
 		return refused

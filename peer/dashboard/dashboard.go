@@ -42,11 +42,13 @@ const DefaultInterval = 3 * time.Second
 type Dashboard struct {
 	Config
 
-	pages     map[string]*template.Template // by the names of their files
-	assets    map[string]asset              // by their paths
-	mux       *http.ServeMux
-	followers followers
-	studies   studies
+	pages       map[string]*template.Template // by the names of their files
+	assets      map[string]asset              // by their paths
+	mux         *http.ServeMux
+	followers   followers
+	pulse       pulse
+	sharedPages sharedPages
+	studies     studies
 
 	reference *reference // of the API
 
@@ -71,7 +73,10 @@ func New(cfg Config) (*Dashboard, error) {
 	if cfg.Events == nil {
 		cfg.Events = eventstream.New(0, 1, 0)
 	}
-	d := &Dashboard{Config: cfg, pages: map[string]*template.Template{}, assets: map[string]asset{}, mux: http.NewServeMux(), followers: followers{pages: map[follower]int{}}}
+	d := &Dashboard{
+		Config: cfg, pages: map[string]*template.Template{}, assets: map[string]asset{}, mux: http.NewServeMux(),
+		followers: followers{pages: map[follower]int{}}, sharedPages: sharedPages{kept: map[sharedKey]*sharedPage{}},
+	}
 	if err := d.readAssets(); err != nil {
 		return nil, fmt.Errorf("dashboard: %w", err)
 	}
@@ -178,8 +183,9 @@ func (d *Dashboard) routes() {
 		"GET /sign-in/{issuer}": d.beginSignIn, "GET /sign-in/{issuer}/callback": d.finishSignIn, "POST /sign-out": d.signOut, "/": d.unknown,
 	}
 	known := map[string]func(*request) error{
-		"GET /{$}": d.showGrid, "GET /changes": d.follow, "GET /jobs": d.showJobs, "GET /jobs/{job}": d.showJob, "GET /schedule": d.showSchedule, "GET /site": d.showSite,
-		"GET /quotes": d.showQuotes, "GET /applications": d.showApplications, "GET /reference": d.showReference,
+		"GET /changes": d.follow, "GET /{$}": d.shared(d.showGrid), "GET /jobs": d.shared(d.showJobs), "GET /jobs/{job}": d.shared(d.showJob),
+		"GET /schedule": d.shared(d.showSchedule), "GET /applications": d.shared(d.showApplications),
+		"GET /site": d.showSite, "GET /quotes": d.showQuotes, "GET /reference": d.showReference,
 		"GET /studies": d.showStudies, "GET /studies/{study}/{$}": d.showStudy,
 		"GET /jobs/{job}/{act}": d.confirmAct, "POST /jobs/{job}/{act}": d.doAct,
 		"GET /sites/{site}/drain": d.confirmDrain, "POST /sites/{site}/drain": d.drain, "GET /sites/{site}/resume": d.confirmResume, "POST /sites/{site}/resume": d.resume,

@@ -60,6 +60,8 @@ type gridOf struct {
 
 	events *eventstream.Stream // by which the peer says so; nil: it does not
 
+	queues func(context.Context) // called before each answer about the queue; nil: it is not
+
 	mu      sync.Mutex    // over changes
 	changes []event.Event // that were asked for
 }
@@ -111,10 +113,13 @@ func (g *gridOf) History(_ context.Context, wanted *view.HistoryFilter, _ string
 	return page, nil
 }
 
-func (g *gridOf) Ask(_ context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+func (g *gridOf) Ask(ctx context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
+	what := question(1)
+	if _, queue := what.(event.AskQueue); queue && g.queues != nil {
+		g.queues(ctx)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	what := question(1)
 	switch asked := what.(type) { //nolint:gochecksumtype // others change something
 	case event.AskSites:
 		return view.Sites{Sites: g.sites}, nil // as they are: pages change nothing in them

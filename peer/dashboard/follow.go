@@ -24,6 +24,7 @@ const (
 	fullPace   = 10               // pages that follow, from which on each stays as it is for the whole interval
 	leastPace  = 3                // of these tenths: what a page loads counts as requests of its user
 	spread     = 5                // milliseconds for each page that follows, within which their browsers ask for them again
+	sharedPart = 3                // of the interval, for which a page is kept for others whom the same change has load it
 	followTime = 4 * time.Minute
 	askTime    = 30 * time.Second
 )
@@ -129,10 +130,52 @@ func (d *Dashboard) pace() time.Duration {
 	return d.Interval * time.Duration(min(max(d.followers.count(), leastPace), fullPace)) / fullPace
 }
 
+// change is something that pages that follow are to show.
+type change struct {
+	number uint64          // in the order of [sharedPages]
+	next   <-chan struct{} // closed when something happens that it does not have
+}
+
+// newChange has all that has happened until now.
+func (d *Dashboard) newChange() change {
+	next := d.Events.Next()
+	return change{d.sharedPages.next(), next}
+}
+
+// pulse has pages load together what has happened, so that one is made for all who are shown the same.
+type pulse struct {
+	mu     sync.Mutex
+	at     time.Time // of the change
+	change change    // the last one that was for all
+}
+
+// wait is how long a page waits that has shown a change, after which something has happened. Pages that are behind the others do not.
+func (p *pulse) wait(shown change, pace time.Duration) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.change.number > shown.number {
+		return 0
+	}
+	return time.Until(p.at.Add(pace))
+}
+
+// changeAfter is the change that a page loads together with others after one that it has shown. It may lack the last that has happened, and
+// then the next one follows.
+func (d *Dashboard) changeAfter(shown change) change {
+	p := &d.pulse
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.change.number <= shown.number {
+		p.at, p.change = time.Now(), d.newChange()
+	}
+	return p.change
+}
+
 // follow is a stream of server-sent events: "changed" now, at once when something happens, and once more after the interval, with the
-// milliseconds within which the browser is to ask for the page: what the peer counts may be some seconds old, and something may have happened
-// between the page and the stream. What happens soon after a change waits, the longer the more pages follow. The stream ends after a while,
-// and with the session of the visitor, by "end"; browsers then come again.
+// number of the change, by which the browser asks for the page, and the milliseconds within which it is to do so: what the peer counts may be
+// some seconds old, and something may have happened between the page and the stream. What happens soon after a change waits, the longer the
+// more pages follow, and then all load it together. The stream ends after a while, and with the session of the visitor, by "end"; browsers
+// then come again.
 func (d *Dashboard) follow(r *request) error {
 	who := followerOf(r)
 	if err := d.followers.begin(who); err != nil {
@@ -144,34 +187,29 @@ func (d *Dashboard) follow(r *request) error {
 	ctx, stop := context.WithTimeout(r.Context(), followTime)
 	defer stop()
 	to := http.NewResponseController(r.w)
-	send := func(event string, data any) bool { // false: the visitor has gone
-		_, err := fmt.Fprintf(r.w, "event: %s\ndata: %v\n\n", event, data)
+	send := func(format string, args ...any) bool { // false: the visitor has gone
+		_, err := fmt.Fprintf(r.w, format, args...)
 		return err == nil && to.Flush() == nil
 	}
-	for first, again := true, true; r.visitor.Current() && ctx.Err() == nil; first = false {
-		next := d.Events.Next()
-		if !send("changed", spread*d.followers.count()) {
+	shown, pause, quiet := d.newChange(), time.Duration(0), d.Interval
+	for r.visitor.Current() && ctx.Err() == nil {
+		if !send("event: changed\nid: %d\ndata: %d\n\n", shown.number, spread*d.followers.count()) {
 			return nil
 		}
-		pause, quiet := time.After(d.pace()), time.After(agingPause)
-		if first {
-			pause = time.After(0)
-		}
-		if again {
-			quiet = time.After(d.Interval)
-		}
+		sent := time.Now()
 		select {
-		case <-next:
-			again = true
-		case <-quiet:
-			again = false
+		case <-shown.next:
+			select {
+			case <-time.After(max(time.Until(sent.Add(pause)), d.pulse.wait(shown, d.pace()))):
+				shown, quiet = d.changeAfter(shown), d.Interval
+			case <-ctx.Done():
+			}
+		case <-time.After(quiet):
+			shown, quiet = d.newChange(), agingPause
 		case <-ctx.Done():
 		}
-		select {
-		case <-pause:
-		case <-ctx.Done():
-		}
+		pause = d.pace()
 	}
-	send("end", "")
+	send("event: end\ndata:\n\n")
 	return nil
 }

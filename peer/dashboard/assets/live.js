@@ -5,6 +5,7 @@
   const said = document.getElementById("live");
   let source = null, fetching = false, again = false, due = 0;
   let first = true; // the first event says what the page says already
+  let change = ""; // the number of the last change that the page is to show; empty: it is not known
   let failures = 0; // of the peer to answer, one after another
 
   const say = (text) => { if (said.textContent !== text) said.textContent = text; };
@@ -36,7 +37,7 @@
     if (fetching) { again = true; return; }
     fetching = true;
     try {
-      const answer = await fetch(location.href, { redirect: "error" });
+      const answer = await fetch(location.href, { redirect: "error", headers: change ? { "Switchyard-Change": change } : {} });
       failures = 0;
       if (answer.status === 401) { location.reload(); return; }
       if (!answer.ok) { say("The page could not be brought up to date (" + answer.status + ")."); return; }
@@ -61,7 +62,11 @@
     if (document.hidden) { source?.close(); source = null; return; }
     if (source) return;
     source = new EventSource("/changes");
-    source.addEventListener("changed", (event) => { if (!first) soon(Number(event.data)); first = false; });
+    source.addEventListener("changed", (event) => {
+      change = event.lastEventId;
+      if (!first) soon(Number(event.data));
+      first = false;
+    });
     source.addEventListener("open", () => { failures = 0; say("Up to date."); });
     source.addEventListener("end", () => { // after a few minutes, or with the session
       source.close();
@@ -71,6 +76,7 @@
     source.addEventListener("error", () => {
       if (source?.readyState !== EventSource.CLOSED) { fail(); return; } // the browser tries again
       source = null;
+      change = "";
       refresh(); // loads the page again if the session has ended
       setTimeout(follow, 15000 + upTo(15000));
     });
