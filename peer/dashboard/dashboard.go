@@ -48,6 +48,7 @@ type Dashboard struct {
 	followers   followers
 	pulse       pulse
 	sharedPages sharedPages
+	rows        drawnRows
 	studies     studies
 
 	reference *reference // of the API

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/console"
@@ -114,24 +116,81 @@ type jobsPage struct {
 	ShowsLive, ShowsEnded bool
 }
 
-// jobRow is a job in a list.
+// jobRow is a job in a list: all that a row has of it.
 type jobRow struct {
-	view.Job
-
-	Path  string
-	Class string           // of its state
-	Start protocol.Instant // when it is expected to start; 0: it has, or that is not known
+	ID                                 protocol.JobID
+	Path, Label, Component, Name, User string
+	State                              protocol.State
+	Class                              string // of its state
+	Ending                             string // how the job ended, if it did
+	CPUs                               int
+	Origin, Site                       protocol.SiteName
+	Submitted, Started, Ended          protocol.Instant
+	Start                              protocol.Instant // when it is expected to start; 0: it has, or that is not known
+	RunTime                            protocol.Duration
+	Reason                             string
 }
 
-// Ending says how the job ended, if it did.
-func (j *jobRow) Ending() string { return display.Ending(j.Job) }
-
 func rowOf(job *view.Job, now protocol.Instant) jobRow {
-	row := jobRow{Job: *job, Path: "/jobs/" + url.PathEscape(job.ID.String()), Class: classOf(job.State)}
+	row := jobRow{
+		ID: job.ID, Path: "/jobs/" + url.PathEscape(job.ID.String()), Label: job.Label(), Component: job.Component, Name: job.Name, User: job.User,
+		State: job.State, Class: classOf(job.State), Ending: display.Ending(*job), CPUs: job.CPUs, Origin: job.Origin, Site: job.Site,
+		Submitted: job.Submitted, Started: job.Started, Ended: job.Ended, RunTime: job.RunTime(), Reason: job.Reason,
+	}
 	if start, known := job.ExpectedStart(now); known {
 		row.Start = start.Median
 	}
 	return row
+}
+
+// maxDrawnRows bounds the rows that are kept twice: at least that many of the last ones are.
+const maxDrawnRows = 1000
+
+// drawnRows are rows as they were drawn. Most jobs of a list are the same when it is drawn again, and to execute the template for each row
+// took most of the time of the page. A row depends on nothing else, and so may be in the page of any visitor who sees its job.
+type drawnRows struct {
+	mu            sync.Mutex
+	recent, older map[jobRow]template.HTML
+}
+
+func (d *drawnRows) find(row jobRow) (drawn template.HTML, found bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if drawn, found = d.recent[row]; found {
+		return drawn, true
+	}
+	if drawn, found = d.older[row]; found {
+		d.put(row, drawn)
+	}
+	return drawn, found
+}
+
+func (d *drawnRows) keep(row jobRow, drawn template.HTML) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.put(row, drawn)
+}
+
+// put makes a row one of the recent ones. The caller holds mu.
+func (d *drawnRows) put(row jobRow, drawn template.HTML) {
+	if d.recent == nil || len(d.recent) >= maxDrawnRows {
+		d.recent, d.older = make(map[jobRow]template.HTML), d.recent
+	}
+	d.recent[row] = drawn
+}
+
+// drawRow draws the row of a job in a list, as the page of jobs has it.
+func (d *Dashboard) drawRow(row jobRow) (template.HTML, error) {
+	if drawn, found := d.rows.find(row); found {
+		return drawn, nil
+	}
+	var out strings.Builder
+	if err := d.pages["jobs"].ExecuteTemplate(&out, "row", row); err != nil {
+		return "", err
+	}
+	drawn := template.HTML(out.String()) //nolint:gosec // the template has escaped it
+	d.rows.keep(row, drawn)
+	return drawn, nil
 }
 
 // classOf is how a state looks.

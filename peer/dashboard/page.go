@@ -94,6 +94,7 @@ func (d *Dashboard) words() template.FuncMap {
 		"utc":     func(t protocol.Instant) string { return t.Time().Format(time.RFC3339) },
 		"zone":    func() string { return time.Now().Format("MST (UTC-07:00)") },
 		"span":    span,
+		"row":     d.drawRow,
 		"percent": console.Percent,
 		"level":   report.Level,
 		"count":   protocol.Count,

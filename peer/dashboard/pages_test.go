@@ -2,6 +2,7 @@ package dashboard_test
 
 import (
 	"bufio"
+	"fmt"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -477,5 +478,39 @@ func TestPricesFromNowOn(t *testing.T) {
 	without := open(t, smallGrid(), func(c *api.Config) { c.Network.Public, c.Prices = true, nil })
 	if status, _, text := without.get(t, "/site"); status != http.StatusOK || strings.Contains(text, "prices-title") {
 		t.Errorf("a site without prices: %d %s", status, text)
+	}
+}
+
+// Rows that were drawn before are those of their jobs, also if there are more than are kept.
+func TestListsOfManyJobsHaveTheirRows(t *testing.T) {
+	t.Parallel()
+	grid := smallGrid()
+	template := grid.jobs[0]
+	grid.jobs = nil
+	for i := range 2500 {
+		job := template
+		job.ID, job.Name = protocol.JobID(1_000_000_000_001+i), fmt.Sprintf("<job> %d.", i)
+		grid.jobs = append(grid.jobs, job)
+	}
+	p := signedIn(t, grid, accesstokens.Read)
+	for range 2 {
+		for page := range 25 {
+			_, _, text := p.get(t, fmt.Sprintf("/jobs?live=%d", 1_000_000_000_000+100*page))
+			if n := strings.Count(text, "&lt;job&gt; "); n != 100 {
+				t.Fatalf("page %d has %d jobs", page, n)
+			}
+			for i := 100 * page; i < 100*(page+1); i++ {
+				if want := fmt.Sprintf(`<a href="/jobs/%d">%[1]d</a></th><td class="text">&lt;job&gt; %d.</td>`, 1_000_000_000_001+i, i); !strings.Contains(text, want) {
+					t.Fatalf("page %d lacks %s", page, want)
+				}
+			}
+		}
+	}
+	grid.change(func() {
+		grid.jobs = slices.Clone(grid.jobs)
+		grid.jobs[0].State, grid.jobs[0].Reason = protocol.Pending, view.ReasonAllDeclined
+	})
+	if _, _, text := p.get(t, "/jobs"); strings.Count(text, view.ReasonAllDeclined) != 1 {
+		t.Errorf("the list does not have the change: %s", text)
 	}
 }
