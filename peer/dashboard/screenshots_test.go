@@ -2,12 +2,15 @@ package dashboard_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,17 +22,32 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// TestScreenshots draws the pages in a browser, at two widths, light and dark, into the directory that DASHBOARD_SCREENSHOTS names, for
-// people to look at (`make dashboard-check`). What the browser complains of fails it: a script error, or what the policy forbids.
-func TestScreenshots(t *testing.T) { //nolint:paralleltest // a browser needs the whole machine
-	to := os.Getenv("DASHBOARD_SCREENSHOTS")
-	if to == "" {
+// screens are the directory for pictures and a browser. Tests without them are skipped.
+func screens(t *testing.T) (to, browser string) {
+	t.Helper()
+	if to = os.Getenv("DASHBOARD_SCREENSHOTS"); to == "" {
 		t.Skip("DASHBOARD_SCREENSHOTS names no directory; use make dashboard-check")
 	}
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
 		t.Skip("there is no chromium on this machine; install it to look at the pages")
 	}
+	return to, browser
+}
+
+// browserArgs are those of a browser without a screen.
+func browserArgs(t *testing.T) []string {
+	t.Helper()
+	return []string{
+		"--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run", "--hide-scrollbars",
+		"--ignore-certificate-errors", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(),
+	}
+}
+
+// TestScreenshots draws the pages in a browser, at two widths, light and dark, into the directory that DASHBOARD_SCREENSHOTS names, for
+// people to look at (`make dashboard-check`). What the browser complains of fails it: a script error, or what the policy forbids.
+func TestScreenshots(t *testing.T) { //nolint:paralleltest // a browser needs the whole machine
+	to, browser := screens(t)
 	studies := t.TempDir()
 	writeStudy(t, filepath.Join(studies, "half-a-year"), "Half a year of three sites under four policies", time.Now())
 	p := openDrawn(t, busyGrid(), dashboard.Config{Studies: studies}, func(c *api.Config) {
@@ -43,10 +61,8 @@ func TestScreenshots(t *testing.T) { //nolint:paralleltest // a browser needs th
 		for _, wide := range []int{400, 1280} {
 			for scheme, setting := range map[string]string{"light": "1", "dark": "0"} {
 				file := filepath.Join(to, fmt.Sprintf("%s-%d-%s.png", name, wide, scheme))
-				command := exec.CommandContext(t.Context(), browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-					"--disable-background-networking", "--no-first-run", "--hide-scrollbars", "--ignore-certificate-errors", "--enable-logging=stderr",
-					"--user-data-dir="+t.TempDir(), fmt.Sprintf("--window-size=%d,1000", wide), "--blink-settings=preferredColorScheme="+setting,
-					"--screenshot="+file, p.at+path)
+				command := exec.CommandContext(t.Context(), browser, append(browserArgs(t), fmt.Sprintf("--window-size=%d,1000", wide),
+					"--blink-settings=preferredColorScheme="+setting, "--screenshot="+file, p.at+path)...)
 				var said bytes.Buffer
 				command.Stderr = &said
 				if err := command.Run(); err != nil {
@@ -58,6 +74,55 @@ func TestScreenshots(t *testing.T) { //nolint:paralleltest // a browser needs th
 					}
 				}
 			}
+		}
+	}
+}
+
+// overheard are pages whose requests are noted.
+type overheard struct {
+	api.Pages
+
+	requests chan *http.Request
+}
+
+func (o *overheard) Show(w http.ResponseWriter, r *http.Request, visitor *api.Visitor) {
+	select {
+	case o.requests <- r:
+	default: // the test has ended
+	}
+	o.Pages.Show(w, r, visitor)
+}
+
+// TestScreenshotsFollow: the script of a page loads it for the change that the peer names.
+func TestScreenshotsFollow(t *testing.T) { //nolint:paralleltest // a browser needs the whole machine
+	_, browser := screens(t)
+	grid := smallGrid()
+	requests := make(chan *http.Request, 1000)
+	p := open(t, grid, func(c *api.Config) {
+		c.Network.Public, c.Network.Pages = true, &overheard{c.Network.Pages, requests}
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	command := exec.CommandContext(ctx, browser, append(browserArgs(t), "--remote-debugging-port=0", p.at+"/jobs")...)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		stop()
+		_ = command.Wait()
+	}()
+	loads := 0
+	for r := range requests {
+		switch r.URL.Path {
+		case "/changes":
+			grid.change(func() { grid.busier(0) })
+		case "/jobs":
+			if loads++; loads == 1 {
+				continue // the browser itself
+			}
+			if number, err := strconv.Atoi(r.Header.Get("Switchyard-Change")); err != nil || number < 1 {
+				t.Errorf("the page was loaded for change %q", r.Header.Get("Switchyard-Change"))
+			}
+			return
 		}
 	}
 }
