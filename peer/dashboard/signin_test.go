@@ -1,28 +1,28 @@
 package dashboard_test
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"html"
 	"io"
 	"net/http"
 	"net/url"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/clientcert"
+	"github.com/switchyard-hpc/switchyard/peer/dashboard"
 	"github.com/switchyard-hpc/switchyard/peer/openid"
 	"github.com/switchyard-hpc/switchyard/peer/openid/openidtest"
 )
 
 // openAtIssuer serves pages to which people sign in at a provider, where its user is ann.
-func openAtIssuer(t *testing.T) (*pages, *openidtest.Provider) {
+func openAtIssuer(t *testing.T, node api.Node, config dashboard.Config, change func(*api.Config)) (*pages, *openidtest.Provider) {
 	t.Helper()
 	provider := openidtest.Start(t)
 	trust, err := clientcert.ReadAuthorities(provider.CAFile)
@@ -34,7 +34,12 @@ func openAtIssuer(t *testing.T) (*pages, *openidtest.Provider) {
 		SignIn: openid.SignIn{Client: openidtest.PublicClient, Session: time.Hour},
 	})
 	t.Cleanup(issuer.Wait)
-	p := open(t, smallGrid(), func(c *api.Config) { c.Network.OIDC = []*openid.Verifier{issuer} })
+	p := openDrawn(t, node, config, func(c *api.Config) {
+		c.Network.OIDC = []*openid.Verifier{issuer}
+		if change != nil {
+			change(c)
+		}
+	})
 	p.browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	provider.ComesBackTo(p.at + "/sign-in/hpc/callback")
 	return p, provider
@@ -55,7 +60,7 @@ func signInLink(t *testing.T, text string) string {
 // no policy of a page names the issuer.
 func TestSignInAtIssuer(t *testing.T) {
 	t.Parallel()
-	p, provider := openAtIssuer(t)
+	p, provider := openAtIssuer(t, smallGrid(), dashboard.Config{}, nil)
 	_, _, text := p.get(t, "/jobs?user=ann")
 	code, header, _ := p.get(t, signInLink(t, text))
 	if code != http.StatusSeeOther || header.Get("Referrer-Policy") == "" {
@@ -101,7 +106,7 @@ func TestSignInsLeadToThisServer(t *testing.T) {
 		"https://evil.example.org/", "//evil.example.org", `/\evil.example.org`, `\\evil.example.org`, "/\t/evil.example.org", "/\n/evil.example.org", "javascript:alert(1)", "evil.example.org", "",
 		"/\x00/x", "https:/evil.example.org", "?next=//evil.example.org",
 	}, 6) { // more at once are too fast
-		p, provider := openAtIssuer(t)
+		p, provider := openAtIssuer(t, smallGrid(), dashboard.Config{}, nil)
 		for _, next := range some {
 			_, header, _ := p.get(t, "/sign-in/hpc?"+url.Values{"next": {next}}.Encode())
 			_, _, text := p.get(t, strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at))
@@ -116,7 +121,7 @@ func TestSignInsLeadToThisServer(t *testing.T) {
 func TestFailedSignInsLeadToThisServer(t *testing.T) {
 	t.Parallel()
 	for some := range slices.Chunk([]string{"https://evil.example.org/", "//evil.example.org", `/\evil.example.org`, "/\t/evil.example.org", "javascript:alert(1)", `/"><script>evil`}, 3) {
-		p, _ := openAtIssuer(t)
+		p, _ := openAtIssuer(t, smallGrid(), dashboard.Config{}, nil)
 		for _, next := range some {
 			_, header, _ := p.get(t, "/sign-in/hpc?"+url.Values{"next": {next}}.Encode())
 			sent, err := url.Parse(header.Get("Location"))
@@ -134,7 +139,7 @@ func TestFailedSignInsLeadToThisServer(t *testing.T) {
 
 func TestFailedSignInsKeepThePage(t *testing.T) {
 	t.Parallel()
-	p, provider := openAtIssuer(t)
+	p, provider := openAtIssuer(t, smallGrid(), dashboard.Config{}, nil)
 	const wanted = "/jobs?user=ann&state=RUNNING"
 	_, header, _ := p.get(t, "/sign-in/hpc?"+url.Values{"next": {wanted}}.Encode())
 	back, err := url.Parse(strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at))
@@ -181,7 +186,7 @@ func TestFailedSignInsKeepThePage(t *testing.T) {
 // What goes wrong is on the page to sign in, which works on: what the issuer says, that it is down, and that there is none of the name.
 func TestSignInsThatFail(t *testing.T) {
 	t.Parallel()
-	p, provider := openAtIssuer(t)
+	p, provider := openAtIssuer(t, smallGrid(), dashboard.Config{}, nil)
 	_, header, _ := p.get(t, "/sign-in/hpc")
 	back, err := url.Parse(strings.TrimPrefix(provider.SignIn(t, header.Get("Location")), p.at))
 	if err != nil {
@@ -210,32 +215,14 @@ func TestSignInsThatFail(t *testing.T) {
 }
 
 // A browser that comes from the issuer, which is another site, has its session at once.
-func TestSignInWithBrowser(t *testing.T) { //nolint:paralleltest // a browser needs the whole machine
-	if testing.Short() {
-		t.Skip("it starts chromium")
-	}
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium on this machine; install it to sign in with it")
-	}
-	p, provider := openAtIssuer(t)
+func TestSignInInBrowser(t *testing.T) {
+	t.Parallel()
+	p, provider := openAtIssuer(t, smallGrid(), dashboard.Config{}, nil)
 	at := strings.Replace(p.at, "127.0.0.1", "localhost", 1) // another site than that of the issuer
 	provider.ComesBackTo(at + "/sign-in/hpc/callback")
-	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute) // it holds up other tests of the machine if it hangs
-	defer stop()
-	command := exec.CommandContext(ctx, browser, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run",
-		"--ignore-certificate-errors", "--enable-logging=stderr", "--user-data-dir="+t.TempDir(), "--virtual-time-budget=20000", "--dump-dom", at+"/sign-in/hpc?next=%2Fsite") // which is no page that follows the peer: virtual time would stand still
-	var page, said bytes.Buffer
-	command.Stdout, command.Stderr = &page, &said
-	if err = command.Run(); err != nil {
-		t.Fatalf("%v\n%s", err, said.String())
-	}
-	if text := page.String(); !strings.Contains(text, "<span>ann</span>") || !strings.Contains(text, "<h1>This site</h1>") {
-		t.Errorf("the browser ends at\n%s\n%s", text, said.String())
-	}
-	for line := range strings.Lines(said.String()) {
-		if strings.Contains(line, "CONSOLE") {
-			t.Error(line)
-		}
-	}
+	b := openTab(t, at, provider.Issuer)
+	b.open(at + "/jobs?user=ann")
+	b.do(chromedp.Click(`//a[text()="Sign in with hpc"]`))
+	b.until(`location.pathname === "/jobs" && location.search === "?user=ann" && document.querySelector(".who span")?.textContent === "ann"`)
+	b.until(`document.getElementById("live").textContent === "Up to date."`)
 }

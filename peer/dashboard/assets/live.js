@@ -29,18 +29,19 @@
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
   }
 
-  function soon(within) {
-    due = due || setTimeout(() => { due = 0; refresh(); }, upTo(within));
+  function soon(within, after = 0) {
+    due = due || setTimeout(() => { due = 0; refresh(); }, after + upTo(within));
   }
 
   async function refresh() {
     if (fetching) { again = true; return; }
     fetching = true;
+    let retry = 0; // the least time until the next attempt, in milliseconds
     try {
       const answer = await fetch(location.href, { redirect: "error", headers: change ? { "Switchyard-Change": change } : {} });
       failures = 0;
       if (answer.status === 401) { location.reload(); return; }
-      if (!answer.ok) { say("The page could not be brought up to date (" + answer.status + ")."); return; }
+      if (!answer.ok) { retry = 15000; say("The page could not be brought up to date (" + answer.status + ")."); return; }
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const parts = [...document.querySelectorAll("[data-live]")];
       if (!parts.every((old) => page.getElementById(old.id))) { say("The page could not be brought up to date: reload it."); return; }
@@ -51,10 +52,13 @@
       }
       say("Up to date.");
     } catch {
+      retry = 3000;
       fail();
     } finally {
       fetching = false;
-      if (again) { again = false; refresh(); }
+      if (retry) soon(retry, retry); // the change must not be missed, also if it is the last one
+      else if (again) refresh();
+      again = false;
     }
   }
 

@@ -1,20 +1,16 @@
 package dashboard_test
 
 import (
-	"bytes"
-	"context"
 	"fmt"
+	"maps"
 	"math"
-	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/dashboard"
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -22,108 +18,55 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// screens are the directory for pictures and a browser. Tests without them are skipped.
-func screens(t *testing.T) (to, browser string) {
-	t.Helper()
-	if to = os.Getenv("DASHBOARD_SCREENSHOTS"); to == "" {
-		t.Skip("DASHBOARD_SCREENSHOTS names no directory; use make dashboard-check")
-	}
-	browser, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("there is no chromium on this machine; install it to look at the pages")
-	}
-	return to, browser
-}
-
-// browserArgs are those of a browser without a screen.
-func browserArgs(t *testing.T) []string {
-	t.Helper()
-	return []string{
-		"--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--no-first-run", "--hide-scrollbars",
-		"--ignore-certificate-errors", "--enable-logging=stderr", "--user-data-dir=" + t.TempDir(),
-	}
-}
-
-// TestScreenshots draws the pages in a browser, at two widths, light and dark, into the directory that DASHBOARD_SCREENSHOTS names, for
-// people to look at (`make dashboard-check`). What the browser complains of fails it: a script error, or what the policy forbids.
-func TestScreenshots(t *testing.T) { //nolint:paralleltest // a browser needs the whole machine
-	to, browser := screens(t)
+// TestPagesInBrowser shows the pages at three widths, light and dark. Nothing on them is wider than the window or hard to read, and the
+// browser has nothing to complain of. It draws them into the directory that DASHBOARD_SCREENSHOTS names, for people to look at
+// (`make dashboard-check`).
+func TestPagesInBrowser(t *testing.T) {
+	t.Parallel()
 	studies := t.TempDir()
 	writeStudy(t, filepath.Join(studies, "half-a-year"), "Half a year of three sites under four policies", time.Now())
-	p := openDrawn(t, busyGrid(), dashboard.Config{Studies: studies}, func(c *api.Config) {
-		c.Site, c.Network.Public, c.Alarms = "aurora", true, nil
+	p, issuer := openAtIssuer(t, busyGrid(), dashboard.Config{Studies: studies}, func(c *api.Config) {
+		c.Site, c.Alarms = "aurora", nil
 		addDay(t, c.Network.Pages)
 	})
-	for name, path := range map[string]string{
+	b := openTab(t, p.at, issuer.Issuer)
+	p.showAll(t, b, map[string]string{"sign-in": "/sign-in", "signed-out": "/jobs"})
+	b.open(p.at + "/sign-in")
+	secret, _ := p.token(t, accesstokens.All()...)
+	b.signIn(secret)
+	p.showAll(t, b, map[string]string{
 		"grid": "/", "jobs": "/jobs", "job": "/jobs/1000000000003", "schedule": "/schedule?hours=6", "quotes": "/quotes", "applications": "/applications",
-		"reference": "/reference", "site": "/site", "studies": "/studies", "sign-in": "/sign-in",
-	} {
-		for _, wide := range []int{400, 1280} {
-			for scheme, setting := range map[string]string{"light": "1", "dark": "0"} {
-				file := filepath.Join(to, fmt.Sprintf("%s-%d-%s.png", name, wide, scheme))
-				command := exec.CommandContext(t.Context(), browser, append(browserArgs(t), fmt.Sprintf("--window-size=%d,1000", wide),
-					"--blink-settings=preferredColorScheme="+setting, "--screenshot="+file, p.at+path)...)
-				var said bytes.Buffer
-				command.Stderr = &said
-				if err := command.Run(); err != nil {
-					t.Fatalf("%s: %v\n%s", path, err, said.String())
-				}
-				for line := range strings.Lines(said.String()) {
-					if strings.Contains(line, "CONSOLE") {
-						t.Errorf("%s: %s", path, line)
-					}
-				}
-			}
-		}
-	}
-}
-
-// overheard are pages whose requests are noted.
-type overheard struct {
-	api.Pages
-
-	requests chan *http.Request
-}
-
-func (o *overheard) Show(w http.ResponseWriter, r *http.Request, visitor *api.Visitor) {
-	select {
-	case o.requests <- r:
-	default: // the test has ended
-	}
-	o.Pages.Show(w, r, visitor)
-}
-
-// TestScreenshotsFollow: the script of a page loads it for the change that the peer names.
-func TestScreenshotsFollow(t *testing.T) { //nolint:paralleltest // a browser needs the whole machine
-	_, browser := screens(t)
-	grid := smallGrid()
-	requests := make(chan *http.Request, 1000)
-	p := open(t, grid, func(c *api.Config) {
-		c.Network.Public, c.Network.Pages = true, &overheard{c.Network.Pages, requests}
+		"reference": "/reference", "site": "/site", "studies": "/studies", "cancel": "/jobs/1000000000003/cancel", "drain": "/sites/borealis/drain",
+		"reload": "/reload", "nothing": "/nothing",
 	})
-	ctx, stop := context.WithCancel(t.Context())
-	command := exec.CommandContext(ctx, browser, append(browserArgs(t), "--remote-debugging-port=0", p.at+"/jobs")...)
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		stop()
-		_ = command.Wait()
-	}()
-	loads := 0
-	for r := range requests {
-		switch r.URL.Path {
-		case "/changes":
-			grid.change(func() { grid.busier(0) })
-		case "/jobs":
-			if loads++; loads == 1 {
-				continue // the browser itself
-			}
-			if number, err := strconv.Atoi(r.Header.Get("Switchyard-Change")); err != nil || number < 1 {
-				t.Errorf("the page was loaded for change %q", r.Header.Get("Switchyard-Change"))
-			}
-			return
+}
+
+// showAll checks and draws pages, which have names.
+func (p *pages) showAll(t *testing.T, b *tab, paths map[string]string) {
+	t.Helper()
+	to := os.Getenv("DASHBOARD_SCREENSHOTS")
+	for _, name := range slices.Sorted(maps.Keys(paths)) {
+		path := paths[name]
+		b.open(p.at + path)
+		for _, line := range b.complaints() {
+			t.Errorf("%s: %s", path, line)
 		}
+		for _, width := range []int{400, 800, 1280} {
+			for _, scheme := range []string{"light", "dark"} {
+				b.resize(width, scheme)
+				for _, fault := range evaluate[[]string](b, legible) {
+					t.Errorf("%s, %d pixels wide, %s: %s", path, width, scheme, fault)
+				}
+				if to == "" {
+					continue
+				}
+				if err := os.WriteFile(filepath.Join(to, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), b.picture(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		b.checkNames(path)
+		b.checkFocus(path)
 	}
 }
 
