@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 
@@ -23,8 +22,7 @@ const maxDrain = 4096
 // drain drains the site of the path, the local one or a partner.
 func (s *server) drain(w http.ResponseWriter, r *http.Request, who caller) error {
 	var body Drain
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxDrain))
-	decoder.DisallowUnknownFields()
+	decoder := newDecoder(http.MaxBytesReader(w, r.Body, maxDrain))
 	switch err := decoder.Decode(&body); {
 	case err != nil:
 		return refuse(view.BadRequest, "invalid drain of a site: %v", err)

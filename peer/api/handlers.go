@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -229,8 +228,7 @@ func (s *server) update(w http.ResponseWriter, r *http.Request, who caller) erro
 		return err
 	}
 	var change protocol.Change
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxChange))
-	decoder.DisallowUnknownFields()
+	decoder := newDecoder(http.MaxBytesReader(w, r.Body, maxChange))
 	if err = decoder.Decode(&change); err == nil {
 		err = change.Check()
 	}
@@ -256,8 +254,7 @@ func (s *server) requeue(w http.ResponseWriter, r *http.Request, who caller) err
 		return err
 	}
 	var body Requeue
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxRequeue))
-	decoder.DisallowUnknownFields()
+	decoder := newDecoder(http.MaxBytesReader(w, r.Body, maxRequeue))
 	if err = decoder.Decode(&body); err != nil && !errors.Is(err, io.EOF) {
 		return refuse(view.BadRequest, "invalid requeue request: %v", err)
 	}
@@ -287,7 +284,7 @@ func (s *server) recovery(w http.ResponseWriter, r *http.Request, _ caller) erro
 
 func (s *server) recover(w http.ResponseWriter, r *http.Request, who caller) error {
 	var body Resume
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxResume)).Decode(&body); err != nil {
+	if err := newDecoder(http.MaxBytesReader(w, r.Body, maxResume)).Decode(&body); err != nil {
 		return refuse(view.BadRequest, "invalid recovery request: %v", err)
 	}
 	if body.Requeue && body.Cancel {

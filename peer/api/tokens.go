@@ -1,7 +1,6 @@
 package api
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -63,8 +62,7 @@ func (s *server) createToken(w http.ResponseWriter, r *http.Request, who caller)
 		return err
 	}
 	var wanted NewToken
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxTokenRequest))
-	decoder.DisallowUnknownFields()
+	decoder := newDecoder(http.MaxBytesReader(w, r.Body, maxTokenRequest))
 	if err = decoder.Decode(&wanted); err != nil {
 		return refuse(view.BadRequest, "invalid request for a token: %v", err)
 	}

@@ -170,14 +170,15 @@ type where struct {
 }
 
 // DecodeSubmission reads a [Submission]. Unknown fields are errors, so that no option is
-// silently ignored.
+// silently ignored. It ends at the first job that is wrong, and decodes none if they are too many: a body takes little more
+// memory than its bytes.
 func DecodeSubmission(body io.Reader) (Submission, error) {
-	decoder := json.NewDecoder(body)
-	decoder.DisallowUnknownFields()
+	decoder := newDecoder(body)
 	var read struct {
 		Submission
 
-		Application *unlimited `json:"application"`
+		Jobs        []json.RawMessage `json:"jobs"`
+		Application *unlimited        `json:"application"`
 	}
 	if err := decoder.Decode(&read); err != nil {
 		return Submission{}, fmt.Errorf("invalid submission: %w", err)
@@ -187,7 +188,17 @@ func DecodeSubmission(body io.Reader) (Submission, error) {
 	}
 	s := read.Submission
 	s.Application = (*protocol.Application)(read.Application)
-	if err := s.check(); err != nil {
+	if err := s.check(len(read.Jobs)); err != nil {
+		return Submission{}, err
+	}
+	s.Jobs = make([]protocol.Job, len(read.Jobs))
+	for i, text := range read.Jobs {
+		if err := s.readJob(&s.Jobs[i], text); err != nil {
+			return Submission{}, fmt.Errorf("job %d of %d: %w", i+1, len(s.Jobs), err)
+		}
+		read.Jobs[i] = nil
+	}
+	if err := s.checkApplication(); err != nil {
 		return Submission{}, err
 	}
 	return s, nil
@@ -205,23 +216,28 @@ func (a *unlimited) UnmarshalJSON(data []byte) error {
 	return decoder.Decode((*protocol.Application)(a))
 }
 
-// check refuses before the peer is asked what it would refuse of every site.
-func (s *Submission) check() error {
+// check refuses before the peer is asked what it would refuse of every site, of all but the jobs and their application.
+func (s *Submission) check(jobs int) error {
 	switch {
-	case len(s.Jobs) == 0 || len(s.Jobs) > MaxJobs:
-		return fmt.Errorf("the submission has %d jobs; send 1 to %d", len(s.Jobs), MaxJobs)
+	case jobs == 0 || jobs > MaxJobs:
+		return fmt.Errorf("the submission has %d jobs; send 1 to %d", jobs, MaxJobs)
 	case len(s.Key) > maxKey:
 		return fmt.Errorf("key %.80q must be at most %d bytes", s.Key, maxKey)
 	}
 	if err := protocol.CheckText(s.Key); err != nil {
 		return fmt.Errorf("key %+.80q: %w", s.Key, err)
 	}
-	for i := range s.Jobs {
-		if err := s.checkJob(&s.Jobs[i]); err != nil {
-			return fmt.Errorf("job %d of %d: %w", i+1, len(s.Jobs), err)
-		}
+	return nil
+}
+
+// readJob reads and checks one of the jobs.
+func (s *Submission) readJob(j *protocol.Job, text []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(j); err != nil {
+		return err
 	}
-	return s.checkApplication()
+	return s.checkJob(j)
 }
 
 func (s *Submission) checkJob(j *protocol.Job) error {
