@@ -144,5 +144,8 @@ func unmarshal(what string, data []byte, w proto.Message) error {
 }
 
 func parse(data []byte, w proto.Message) error {
+	if err := checkLists(data, w); err != nil {
+		return err
+	}
 	return proto.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, w)
 }
