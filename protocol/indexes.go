@@ -34,22 +34,38 @@ func IndexesOf(all ...int) Indexes {
 func collectIndexes(rising iter.Seq[int]) Indexes {
 	var x Indexes
 	for i := range rising {
-		last := len(x) - 1
-		switch {
-		case last < 0:
-		case x[last].First == x[last].Last:
-			x[last].Last, x[last].Step = i, i-x[last].First
-			continue
-		case i == x[last].Last+x[last].Step:
-			x[last].Last = i
-			continue
-		case x[last].len() == 2 && x[last].Step > 1: // the second may begin a longer run
-			second := x[last].Last
-			x[last] = IndexRun{x[last].First, x[last].First, 1}
-			x = append(x, IndexRun{second, i, i - second})
-			continue
-		}
-		x = append(x, IndexRun{i, i, 1})
+		x = x.add(i)
+	}
+	return x
+}
+
+// add appends an index behind the last one. It may change the last run.
+func (x Indexes) add(i int) Indexes {
+	last := len(x) - 1
+	switch {
+	case last < 0:
+	case x[last].First == x[last].Last:
+		x[last].Last, x[last].Step = i, i-x[last].First
+		return x
+	case i == x[last].Last+x[last].Step:
+		x[last].Last = i
+		return x
+	case x[last].len() == 2 && x[last].Step > 1: // the second may begin a longer run
+		second := x[last].Last
+		x[last] = IndexRun{x[last].First, x[last].First, 1}
+		return append(x, IndexRun{second, i, i - second})
+	}
+	return append(x, IndexRun{i, i, 1})
+}
+
+// addRun appends the indexes of a run, which begins behind the last one.
+func (x Indexes) addRun(r IndexRun) Indexes {
+	const begins = 3 // indexes after which the last run has the step of r and goes on with it
+	for k := range min(r.len(), begins) {
+		x = x.add(r.First + k*r.Step)
+	}
+	if r.len() > begins {
+		x[len(x)-1].Last = r.Last
 	}
 	return x
 }
@@ -83,22 +99,67 @@ func ParseIndexes(s string) (Indexes, error) {
 		}
 		parts = append(parts, run)
 	}
-	if len(parts) == 1 {
-		return Indexes(parts), nil
+	x, err := mergeRuns(parts)
+	if err != nil {
+		return nil, fmt.Errorf("indexes %.80q: %w", s, err)
 	}
-	set := make([]bool, 1+slices.MaxFunc(parts, func(a, b IndexRun) int { return cmp.Compare(a.Last, b.Last) }).Last)
-	for _, run := range parts {
-		for i := run.First; i <= run.Last; i += run.Step {
-			set[i] = true
-		}
-	}
-	return collectIndexes(func(yield func(int) bool) {
-		for i, there := range set {
-			if there && !yield(i) {
-				return
+	return x, nil
+}
+
+// maxMixed is how far ranges of different steps may reach together where they overlap: there the indexes are looked at one by one.
+const maxMixed = 10_000
+
+// mergeRuns is the set of the indexes of runs, which it sorts. It takes time for each run, and not for each index.
+func mergeRuns(runs []IndexRun) (x Indexes, err error) {
+	slices.SortFunc(runs, func(a, b IndexRun) int { return cmp.Compare(a.First, b.First) })
+	for len(runs) > 0 {
+		overlap, end := []IndexRun{runs[0]}, runs[0].Last
+		for runs = runs[1:]; len(runs) > 0 && runs[0].First <= end; runs = runs[1:] {
+			last := &overlap[len(overlap)-1]
+			if both, one := joined(*last, runs[0]); one {
+				*last = both
+			} else {
+				overlap = append(overlap, runs[0])
 			}
+			end = max(end, runs[0].Last)
 		}
-	}), nil
+		if len(overlap) == 1 {
+			x = x.addRun(overlap[0])
+			continue
+		}
+		first := overlap[0].First
+		if end-first >= maxMixed {
+			return nil, fmt.Errorf("ranges of different steps overlap from %d to %d, which is more than %d indexes; name each index once", first, end, maxMixed)
+		}
+		x = x.addMixed(overlap, first, end)
+	}
+	return x, nil
+}
+
+// joined are the indexes of two runs, of which the second does not begin before the first, if they are a run.
+func joined(r, other IndexRun) (both IndexRun, one bool) {
+	aligned := other.First <= r.Last+r.Step && (other.First-r.First)%r.Step == 0 && other.Step%r.Step == 0
+	if !aligned || other.Last > r.Last && other.Step > r.Step {
+		return r, false
+	}
+	r.Last = max(r.Last, other.Last)
+	return r, true
+}
+
+// addMixed appends the indexes of runs from first to end, which is behind the last one.
+func (x Indexes) addMixed(runs []IndexRun, first, end int) Indexes {
+	set := make([]bool, end-first+1)
+	for _, r := range runs {
+		for i := r.First; i <= r.Last; i += r.Step {
+			set[i-first] = true
+		}
+	}
+	for i, there := range set {
+		if there {
+			x = x.add(first + i)
+		}
+	}
+	return x
 }
 
 func parseRun(s string) (IndexRun, error) {

@@ -2,8 +2,11 @@ package protocol_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -40,7 +43,7 @@ func TestParseArray(t *testing.T) {
 	}
 	for _, wrong := range []string{
 		"", "%5", "a", "-1", "1-", "5-3", "1-5%", "1-5%0", "1-5%-1", "1-5%+1", "1-5%x", "1:2", "1-5:0", "1-5:", "4000001", "1,,2", "1, 2", "+1",
-		"0x1", "1_000", "99999999999999999999", "1-5%1%2", "1-2-3", "0-4000000,0-4000000,1",
+		"0x1", "1_000", "99999999999999999999", "1-5%1%2", "1-2-3", "0-4000000,0-4000000,1", "0-4000000:2,1-4000000:3",
 	} {
 		if got, err := protocol.ParseArray(wrong); err == nil {
 			t.Errorf("%q is read as %s", wrong, got)
@@ -134,6 +137,49 @@ func TestIndexesAreSmall(t *testing.T) {
 	_, tail := all.Split(1_000_000)
 	if text := tail.String(); text != "2000000-4000000:2" || tail.Step() != 2 {
 		t.Errorf("the second half is %s", text)
+	}
+}
+
+// TestParseIndexesOfRuns compares sets that are read from ranges, which may overlap, with maps.
+func TestParseIndexesOfRuns(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var parts []string
+		want := map[int]bool{}
+		for range rapid.IntRange(1, 8).Draw(t, "runs") {
+			first, step := rapid.IntRange(0, 60).Draw(t, "first"), rapid.IntRange(1, 5).Draw(t, "step")
+			last := rapid.IntRange(first, 129).Draw(t, "last")
+			for i := first; i <= last; i += step {
+				want[i] = true
+			}
+			parts = append(parts, fmt.Sprintf("%d-%d:%d", first, last, step))
+		}
+		x, err := protocol.ParseIndexes(strings.Join(parts, ","))
+		if err != nil || x.Check() != nil {
+			t.Fatalf("%v: %v, %v", parts, err, x.Check())
+		}
+		same(t, strings.Join(parts, ","), x, want)
+		if of := protocol.IndexesOf(slices.Collect(maps.Keys(want))...); !slices.Equal(x, of) {
+			t.Fatalf("%v: has the runs %v, and those of its indexes are %v", parts, []protocol.IndexRun(x), []protocol.IndexRun(of))
+		}
+	})
+}
+
+// TestParsingIndexesIsCheap: long ranges take no more than short ones, whatever else is named with them.
+func TestParsingIndexesIsCheap(t *testing.T) { // alone: it measures what is allocated
+	for _, text := range []string{
+		"0-3999999,3", "3,0-3999999", "0-3999999:2,4", "0-2000000,1000000-4000000", "0-1999999,2000000-3999999", "0-3999999,0-3999999:3",
+		"0-3999999:2,1-3999999:3",
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		for range 100 {
+			_, _ = protocol.ParseIndexes(text) // the last is refused, for this reason
+		}
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / 100; each > 4096 {
+			t.Errorf("%s takes %d bytes", text, each)
+		}
 	}
 }
 

@@ -50,6 +50,12 @@ func refuseUnknownElements(name protocol.JobName, job *view.Job) error {
 // jobIDs are the IDs of jobs, arrays and elements that a list is to have. What is not known is not refused, but not in the
 // list: of the elements of an array that is not known there is only the ID of the array, which is not known either.
 func (s *server) jobIDs(ctx context.Context, who caller, names []protocol.JobName) (ids []protocol.JobID, err error) {
+	named := 0
+	for _, name := range names {
+		if named += max(1, name.Elements.Len()); named > maxValues {
+			return nil, refuse(view.BadRequest, "job: more than %d jobs and elements are named; name fewer, or the array", maxValues)
+		}
+	}
 	for _, name := range names {
 		if name.Elements.IsZero() {
 			ids = append(ids, name.Job)
@@ -65,9 +71,6 @@ func (s *server) jobIDs(ctx context.Context, who caller, names []protocol.JobNam
 		}
 		if err != nil {
 			return nil, err
-		}
-		if name.Elements.Len() > maxValues-len(ids) {
-			return nil, refuse(view.BadRequest, "job: more than %d jobs and elements are named; name fewer, or the array", maxValues)
 		}
 		for index := range name.Elements.All() {
 			ids = append(ids, protocol.Element{Array: name.Job, Index: index}.ID())

@@ -155,6 +155,10 @@ func TestListsOfElements(t *testing.T) {
 		t.Fatalf("%d histories", len(node.wanted))
 	}
 
+	many := protocol.JobName{Job: unknown, Elements: protocol.Indexes{{First: 0, Last: 10_000, Step: 1}}}
+	if _, err := client.Queue(t.Context(), api.Listing{Named: []protocol.JobName{many}}); refusal(err) != view.BadRequest {
+		t.Errorf("more elements than a list may have, of an array that is not known: %v", err)
+	}
 	lacking := []protocol.JobName{element(arrayID, 4)}
 	_, err := client.Queue(t.Context(), api.Listing{Named: lacking})
 	if refusal(err) != view.NotFound {
