@@ -37,11 +37,22 @@ func (n *oneJob) Ask(_ context.Context, question func(event.AskID) event.Event) 
 // as makes a request in the name of somebody.
 func (n *oneJob) as(t *testing.T, who caller, method, path string) int {
 	t.Helper()
+	return n.answer(t, who, method, path).Code
+}
+
+func (n *oneJob) answer(t *testing.T, who caller, method, path string) *httptest.ResponseRecorder {
+	t.Helper()
 	ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return who })
 	request := httptest.NewRequestWithContext(ctx, method, path, nil)
 	answer := httptest.NewRecorder()
-	(&server{Config: Config{Node: n, Log: discard()}}).routes().ServeHTTP(answer, request)
-	return answer.Code
+	read := func(_ context.Context, user, path string, offset int64, _ int) ([]byte, error) {
+		if offset > 0 {
+			return nil, nil
+		}
+		return []byte(user + " reads " + path), nil
+	}
+	(&server{Config: Config{Node: n, Log: discard(), ReadFile: read}, files: make(chan struct{}, 1)}).routes().ServeHTTP(answer, request)
+	return answer
 }
 
 func TestWhoMayReadOutput(t *testing.T) {
@@ -64,6 +75,21 @@ func TestWhoMayReadOutput(t *testing.T) {
 		}}
 		if got := n.as(t, test.who, http.MethodGet, path); got != test.want {
 			t.Errorf("%s: status %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+// TestOutputIsReadByItsUser: root, who may read the output of all jobs, does not open what a user has put into its place.
+func TestOutputIsReadByItsUser(t *testing.T) {
+	t.Parallel()
+	for who, want := range map[caller]string{
+		{user: "ann"}:               `{"path":"/o"}`,
+		{user: "root", admin: true}: "ann reads /o",
+	} {
+		n := &oneJob{job: view.Job{User: "ann", Origin: "here", Site: "here", State: protocol.Completed, Stdout: "/o"}}
+		answer := n.answer(t, who, http.MethodGet, "/v1/jobs/1000000000001/output")
+		if got := strings.TrimSpace(answer.Body.String()); answer.Code != http.StatusOK || got != want {
+			t.Errorf("%s: status %d, %s; want %s", who.user, answer.Code, got, want)
 		}
 	}
 }

@@ -36,9 +36,8 @@ type Network struct {
 	Pages  Pages // for people with a browser; nil: there are none
 	Public bool  // whether Pages are also for visitors who have not signed in
 
-	ReadFile ReadFile
-	Files    *Files       // nil: none move
-	Clients  []CertClient // certificates that count, of those which TLS verifies
+	Files   *Files       // nil: none move
+	Clients []CertClient // certificates that count, of those which TLS verifies
 	// Guests reports whether an account runs jobs of partners' users, who get no tokens; nil: there are none.
 	Guests func(account string) bool
 }

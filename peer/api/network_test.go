@@ -74,9 +74,9 @@ func open(t *testing.T, node api.Node, change func(*api.Config)) *site {
 				}
 				return passwd.Entry{}, errors.New("there is no user " + name)
 			},
-			Ready:    func(address net.Addr) { s.at = "https://" + address.String() },
-			ReadFile: func(context.Context, string, string, int64, int) ([]byte, error) { return nil, fs.ErrNotExist },
+			Ready: func(address net.Addr) { s.at = "https://" + address.String() },
 		},
+		ReadFile: func(context.Context, string, string, int64, int) ([]byte, error) { return nil, fs.ErrNotExist },
 	}
 	if change != nil {
 		change(&cfg)
@@ -405,7 +405,7 @@ func TestOutputOverTCP(t *testing.T) {
 	var mu sync.Mutex
 	text, reads := "", 0
 	s := open(t, p, func(c *api.Config) {
-		c.Network.ReadFile = func(_ context.Context, user, path string, offset int64, size int) ([]byte, error) {
+		c.ReadFile = func(_ context.Context, user, path string, offset int64, size int) ([]byte, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if user != "ann" || path != "/home/ann/out" {
@@ -481,7 +481,7 @@ func TestNothingIsWritten(t *testing.T) {
 			p.set(job)
 		}
 	}}, func(c *api.Config) {
-		c.Network.ReadFile = func(_ context.Context, _, path string, offset int64, _ int) ([]byte, error) {
+		c.ReadFile = func(_ context.Context, _, path string, offset int64, _ int) ([]byte, error) {
 			mu.Lock()
 			defer mu.Unlock()
 			reads++
@@ -505,7 +505,7 @@ func TestFollowers(t *testing.T) {
 	p.set(view.Job{ID: jobA, User: "ann", Origin: "here", Site: "here", State: protocol.Running, Started: 1, Stdout: "/home/ann/out"})
 	began := make(chan struct{}, 100)
 	s := open(t, p, func(c *api.Config) {
-		c.Network.ReadFile = func(_ context.Context, _, _ string, offset int64, _ int) ([]byte, error) {
+		c.ReadFile = func(_ context.Context, _, _ string, offset int64, _ int) ([]byte, error) {
 			if offset > 0 {
 				return nil, nil
 			}

@@ -74,20 +74,23 @@ type tail struct {
 	stream protocol.Stream
 	offset int64
 	follow bool
-	file   ReadFile                    // for a caller who cannot open the file; nil: he can
+	file   ReadFile                    // for a caller who is not here or not the job's user; nil: he opens the file himself
 	opened bool                        // by file, which found that the job's user may read it
 	still  func(context.Context) error // says why the caller may not go on reading; nil: he may
 }
 
-// readFile reads a file for a caller over TCP. Each time is a process.
+// readFile reads a file with the rights of a job's user, for whoever may read the job's output. Each time is a process.
 func (s *server) readFile(ctx context.Context, user, path string, offset int64, size int) ([]byte, error) {
+	if s.ReadFile == nil {
+		return nil, errors.New("this peer does not read files of users")
+	}
 	select {
 	case s.files <- struct{}{}:
 		defer func() { <-s.files }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return s.Network.ReadFile(ctx, user, path, offset, size)
+	return s.ReadFile(ctx, user, path, offset, size)
 }
 
 // tail finds out what is to be read, and whether the caller may.
@@ -110,9 +113,9 @@ func (s *server) tail(r *http.Request, who caller) (*tail, error) {
 	if t.job, err = s.jobFor(r.Context(), who, id); err != nil {
 		return nil, err
 	}
-	if who.remote() {
+	t.still = stillGood(who)
+	if who.remote() || who.user != t.job.User { // root must not open what a user has put into the place of the output
 		t.file = s.readFile
-		t.still = stillGood(who)
 	}
 	if t.job.Array != nil {
 		return nil, refuse(view.BadRequest, "%v is a job array; name one of its elements, as %v", id, protocol.Element{Array: id, Index: t.job.Array.Elements.First()})
@@ -307,7 +310,7 @@ func (t *tail) copy(ctx context.Context, w http.ResponseWriter, data []byte) (pa
 // send sends a piece. Whoever reads it on another machine has to take it within some time. That is over before the next piece is
 // looked for, since HTTP/2 would end the answer.
 func (t *tail) send(w http.ResponseWriter, data []byte) error {
-	if t.file == nil {
+	if t.still == nil {
 		_, err := w.Write(data) //nolint:gosec // bytes for a terminal, not for a browser
 		return err
 	}

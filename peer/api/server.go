@@ -72,6 +72,8 @@ type Config struct {
 
 	Database Database // nil: callers cannot look at it
 
+	ReadFile ReadFile // reads the output of jobs for callers who do not read it themselves; nil: they get none
+
 	Network *Network            // the API over TCP; nil: there is none
 	Events  *eventstream.Stream // that callers may follow; nil: they may not
 

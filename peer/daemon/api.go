@@ -105,7 +105,7 @@ func (d *Daemon) apiNetwork() (*api.Network, error) {
 	return &api.Network{
 		OIDC:   d.issuers,
 		Guests: d.runsGuests, Clients: clients, Pages: pages, Public: d.cfg.API.Dashboard == config.Public,
-		Listen: d.cfg.API.Listen, TLS: encryption, Tokens: book, Rate: d.cfg.API.MaxRequestRate, ReadFile: d.deliverer.ReadFile, Files: d.apiFiles(),
+		Listen: d.cfg.API.Listen, TLS: encryption, Tokens: book, Rate: d.cfg.API.MaxRequestRate, Files: d.apiFiles(),
 		Ready: func(address net.Addr) {
 			d.log.Info("api_listens", "address", address.String(), "certificate", certificate.Cert, "authority", certificate.Authority())
 		},
@@ -240,7 +240,7 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins, Events: d.events,
 			Alarms: d.budget.Alarms, Notes: d.notes, Roster: d.rosterNote, Staging: d.cfg.Staging.MaxBytes.Bytes(), Gossip: d.gossip != nil, Mail: d.cfg.Mail != nil,
 			SlurmCommands: d.queue.SlurmCommands(), MaxArraySize: d.cfg.Limits.MaxArraySize,
-			Network: network, Audit: d.audit, Answered: d.meter.Requested,
+			Network: network, ReadFile: d.deliverer.ReadFile, Audit: d.audit, Answered: d.meter.Requested,
 		})
 		if failed, ok := errors.AsType[*api.ListenError](err); ok && failed.Key == "[api] listen" {
 			return fmt.Errorf("%w%s", err, addressRemedy(err, failed.Key))
