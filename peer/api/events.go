@@ -143,6 +143,29 @@ func stillGood(who caller) func(context.Context) error {
 	}
 }
 
+// whileGood is a context that ends when still says so, with that as its cause; leave ends it before. Still may be nil.
+func whileGood(ctx context.Context, still func(context.Context) error) (good context.Context, leave func()) {
+	good, end := context.WithCancelCause(ctx)
+	if still != nil {
+		go func() {
+			looks := time.NewTicker(followPause)
+			defer looks.Stop()
+			for {
+				select {
+				case <-looks.C:
+					if err := still(good); err != nil {
+						end(err)
+						return
+					}
+				case <-good.Done():
+					return
+				}
+			}
+		}()
+	}
+	return good, func() { end(nil) }
+}
+
 // goneError says that a caller does not take what is sent.
 type goneError struct{ error }
 

@@ -311,10 +311,16 @@ func (s *server) wait(w http.ResponseWriter, r *http.Request, who caller) error 
 		}
 		defer end()
 	}
-	ctx, stop := context.WithTimeout(r.Context(), waitTime)
+	good, leave := whileGood(r.Context(), stillGood(who))
+	defer leave()
+	ctx, stop := context.WithTimeout(good, waitTime)
 	defer stop()
 	view, err := s.Node.WaitJob(ctx, id)
-	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
+	switch {
+	case r.Context().Err() != nil:
+	case good.Err() != nil:
+		return context.Cause(good)
+	case errors.Is(err, context.DeadlineExceeded):
 		view, err = s.Node.Job(r.Context(), id)
 	}
 	if err != nil {

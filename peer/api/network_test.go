@@ -498,6 +498,44 @@ func TestNothingIsWritten(t *testing.T) {
 	}
 }
 
+// waited is a peer that says when somebody waits for a job.
+type waited struct {
+	*peerFake
+	began chan struct{}
+}
+
+func (w *waited) WaitJob(ctx context.Context, id protocol.JobID) (view.Job, error) {
+	select {
+	case w.began <- struct{}{}:
+	default:
+	}
+	return w.peerFake.WaitJob(ctx, id)
+}
+
+// TestWaitEndsWithItsToken: who waits for the end of a job does so no longer than the token is good.
+func TestWaitEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	p := &waited{peerFake: &peerFake{}, began: make(chan struct{}, 1)}
+	p.set(view.Job{ID: jobA, User: "ann", Origin: "here", Site: "here", State: protocol.Running, Started: 1})
+	s := open(t, p, nil)
+	ann := s.as(t, s.token(t, "ann", accesstokens.Read))
+	ended := make(chan error, 1)
+	go func() {
+		_, err := ann.Wait(t.Context(), protocol.JobName{Job: jobA})
+		ended <- err
+	}()
+	<-p.began
+	now := protocol.InstantOf(time.Now())
+	for _, token := range s.book.List("ann", now) {
+		if err := s.book.Revoke(token.ID, "", now); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-ended; codeOf(err) != view.Denied || !strings.Contains(err.Error(), "revoked") {
+		t.Error(err)
+	}
+}
+
 // A reader whose token is revoked gets no more, and one user has only so many readers.
 func TestFollowers(t *testing.T) {
 	t.Parallel()
