@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/switchyard-hpc/switchyard/internal/console"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 )
 
@@ -121,7 +122,13 @@ func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.stdout, 
 
 // notice tells people something, out of the way of programs.
 func (a *app) notice(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.stderr, cmp.Or(a.name, "switchyard")+": "+format+"\n", args...)
+	a.problem(cmp.Or(a.name, "switchyard")+": "+format, args...)
+}
+
+// problem prints lines for people, and nothing of them that a terminal would obey: errors hold names of files, jobs and sites that
+// others chose.
+func (a *app) problem(format string, args ...any) {
+	_, _ = fmt.Fprintln(a.stderr, console.PlainLines(fmt.Sprintf(format, args...)))
 }
 
 func (a *app) printJSON(v any) error {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/passwd"
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
 	"github.com/switchyard-hpc/switchyard/peer/api"
 	"github.com/switchyard-hpc/switchyard/peer/event"
@@ -148,5 +149,27 @@ func TestTextOfOthersIsEscaped(t *testing.T) {
 	} {
 		out, code := new(grid).slurmLine(t, &testbed.Site{Socket: socket}, line)
 		check([]string{line}, result{stdout: out, code: code})
+	}
+}
+
+// TestErrorsAreEscaped: an error that the command itself makes of a path shows nothing that a terminal obeys, and keeps its lines.
+func TestErrorsAreEscaped(t *testing.T) {
+	t.Parallel()
+	me, err := passwd.ByUID(t.Context(), os.Getuid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	job := view.Job{
+		ID: someID, User: me.Name, Origin: "north", Site: "north", State: protocol.Completed, Started: 1,
+		Stdout: "/nowhere/\x1b[31mred\x1b]0;title\x07/out",
+	}
+	socket := serve(t, &fakeNode{jobs: map[protocol.JobID]view.Job{someID: job}})
+	got := command(t, socket, "", "logs", job.ID.String())
+	if want := `/nowhere/\u001b[31mred\u001b]0;title\u0007/out: no such file`; got.code == 0 || !strings.Contains(got.stderr, want) {
+		t.Errorf("%+v; want %s", got, want)
+	}
+	lines := command(t, socket, "", "statsu")
+	if err = protocol.CheckText(strings.ReplaceAll(lines.stderr, "\n", "")); err != nil || strings.Contains(lines.stderr, `\u`) {
+		t.Errorf("%q: %v", lines.stderr, err)
 	}
 }

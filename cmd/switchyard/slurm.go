@@ -199,13 +199,12 @@ func (a *app) slurmExit(err error) int {
 	var said *slurmError
 	var known *exitError
 	var refused *api.Error
-	problem := func(format string, args ...any) { _, _ = fmt.Fprintf(a.stderr, format+"\n", args...) }
 	switch {
 	case err == nil:
 		return 0
 	case errors.As(err, &said):
 		for _, line := range said.lines {
-			problem("%s", console.Plain(line))
+			a.problem("%s", console.Plain(line))
 		}
 		return said.code
 	case errors.As(err, &known) && known.err == nil: // the exit code of a job
@@ -213,16 +212,16 @@ func (a *app) slurmExit(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.Is(err, api.ErrUnreachable):
-		problem("%s: error: Unable to contact slurm controller (connect failure)", a.name)
-		problem("%s: error: %s", a.name, console.Plain(err.Error()))
+		a.problem("%s: error: Unable to contact slurm controller (connect failure)", a.name)
+		a.problem("%s: error: %s", a.name, console.Plain(err.Error()))
 	case errors.As(err, &refused):
-		problem("%s: error: %s", a.name, console.Plain(refused.Reason))
+		a.problem("%s: error: %s", a.name, console.Plain(refused.Reason))
 		for _, site := range refused.Sites {
-			problem("%s: error:   %s: %s", a.name, console.Plain(string(site.Site)), console.Plain(site.Reason))
+			a.problem("%s: error:   %s: %s", a.name, console.Plain(string(site.Site)), console.Plain(site.Reason))
 		}
 	default:
 		for line := range strings.SplitSeq(err.Error(), "\n") {
-			problem("%s: error: %s", a.name, console.Plain(line))
+			a.problem("%s: error: %s", a.name, console.Plain(line))
 		}
 	}
 	return exitFailed

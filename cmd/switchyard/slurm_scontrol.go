@@ -129,11 +129,6 @@ func (c *slurmCall) notChanged(job string, why view.Refusal, again string) {
 	}
 }
 
-// problem prints a message as it is.
-func (c *slurmCall) problem(format string, args ...any) {
-	_, _ = fmt.Fprintf(c.stderr, format+"\n", args...)
-}
-
 // show prints records of an entity.
 func (c *slurmCall) show(ctx context.Context, keyword string, args []string) error {
 	if len(args) == 0 {

@@ -131,7 +131,7 @@ func stepError(err error) error {
 // sayOfStep prints what is not an error, unless -Q is given.
 func (c *slurmCall) sayOfStep(format string, args ...any) {
 	if !c.has("quiet") {
-		_, _ = fmt.Fprintf(c.stderr, format+"\n", args...)
+		c.problem(format, args...)
 	}
 }
 
@@ -155,7 +155,7 @@ func (c *slurmCall) newStep() (*tasks.Step, error) {
 		Allocation: a, CPUsPerTask: request.CPUsPerTask, JobName: c.getenv("SLURM_JOB_NAME"), User: c.getenv("SLURM_JOB_USER"),
 		Index: cmp.Or(c.getenv("SLURM_ARRAY_TASK_ID"), strconv.FormatUint(noElement, 10)),
 		Label: c.has("label"), Unbuffered: c.has("unbuffered"),
-		Say: func(line string) { _, _ = fmt.Fprintln(c.stderr, console.Plain(line)) },
+		Say: func(line string) { c.problem("%s", console.Plain(line)) },
 	}
 	s.Place, err = a.Place(request)
 	for _, notice := range s.Place.Notices {
