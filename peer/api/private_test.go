@@ -78,6 +78,13 @@ func (n town) Ask(_ context.Context, question func(event.AskID) event.Event) (vi
 	if ev, ok := asked.(event.AskShares); ok {
 		return view.Shares{Users: []view.UserShare{{User: ev.User}}}, nil
 	}
+	if _, ok := asked.(event.AskRecovery); ok {
+		return view.Recovery{
+			Needed: true, Reasons: []string{"it is old"}, Waiting: []protocol.JobID{anns}, Here: []protocol.JobID{anns}, Elsewhere: []protocol.JobID{anns},
+			InDoubt: []protocol.JobID{anns}, Guests: []protocol.JobID{guests}, Aside: []view.AsideJob{{Tag: protocol.Tag{Job: bobs, Epoch: 1}}},
+			Unknown: []view.UnknownJob{{Tag: protocol.Tag{Job: finishedBobs, Epoch: 1}}},
+		}, nil
+	}
 	return view.Done{}, nil
 }
 
@@ -150,6 +157,22 @@ func TestPrivateJobsAreNotFound(t *testing.T) {
 	}
 	if got := ask(t, true, caller{user: "ops"}, http.MethodGet, jobPath(protocol.JobName{Job: anns}, "/output")); got.Code != http.StatusForbidden {
 		t.Errorf("an admin reads output: %d %s", got.Code, got.Body)
+	}
+}
+
+// TestPrivateRecovery: with [api] private only administrators see the lists of jobs of a store that needs an operator.
+func TestPrivateRecovery(t *testing.T) {
+	t.Parallel()
+	const reasons = `{"needed":true,"reasons":["it is old"],`
+	for _, tt := range []struct {
+		private bool
+		who     caller
+		all     bool
+	}{{true, caller{user: "ann"}, false}, {true, caller{user: "ops"}, true}, {true, caller{user: "root", admin: true}, true}, {false, caller{user: "ann"}, true}} {
+		body := ask(t, tt.private, tt.who, http.MethodGet, "/v1/recovery").Body.String()
+		if named := strings.Contains(body, "00000000"); named != tt.all || strings.Contains(body, `"private":true`) == tt.all || !strings.HasPrefix(body, reasons) {
+			t.Errorf("%+v was shown %s", tt, body)
+		}
 	}
 }
 

@@ -52,6 +52,9 @@ func Recovery(v view.Recovery) string {
 		unknown = append(unknown, one.Tag.Job)
 	}
 	jobs("At partners, but not there by the database", unknown)
+	if v.Private {
+		line("The site shows the jobs that this is about to administrators only.")
+	}
 	if v.Needed {
 		line("If no other peer of this site is running, continue with this database: switchyard recover --resume")
 	}

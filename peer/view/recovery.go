@@ -22,6 +22,14 @@ type Recovery struct {
 	Aside     []AsideJob       `json:"aside,omitempty"`    // what the local scheduler has and no row knows
 	Unknown   []UnknownJob     `json:"unknown,omitempty"`  // what partners have of this site and no row knows
 	Partners  []PartnerMark    `json:"partners,omitempty"` // what partners have said of this site
+	Private   bool             `json:"private,omitempty"`  // the lists of jobs are left out, which are for administrators
+}
+
+// WithoutJobs is the recovery for those who see only their own jobs.
+func (r Recovery) WithoutJobs() Recovery { //nolint:gocritic // a copy is what is wanted
+	r.Waiting, r.Here, r.Elsewhere, r.InDoubt, r.Guests, r.Aside, r.Unknown = nil, nil, nil, nil, nil, nil, nil
+	r.Private = true
+	return r
 }
 
 // AsideJob is a placement that the local scheduler has and no row knows.
