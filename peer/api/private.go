@@ -29,10 +29,16 @@ func (s *server) jobFor(ctx context.Context, who caller, id protocol.JobID) (vie
 	if err == nil && s.sees(who, &job) {
 		return job, nil
 	}
-	if err == nil || (s.Private && refusalOf(err).Code == view.NotFound) {
-		return view.Job{}, refuse(view.NotFound, "job %v is not known here, or has ended", id)
+	if err != nil && !s.hides(who, refusalOf(err).Code) {
+		return view.Job{}, err
 	}
-	return view.Job{}, err
+	return view.Job{}, refuse(view.NotFound, "job %v is not known here, or has ended", id)
+}
+
+// hides says whether a refusal is one that who sees only their own jobs may not distinguish from that of a job that is not there. A job of
+// another site's that has ended here is refused as one.
+func (s *server) hides(who caller, code view.RefusalCode) bool {
+	return s.Private && (code == view.NotFound || code == view.Denied && !s.manages(who))
 }
 
 // requested is the id of the job that the request names, if the caller may see that job.

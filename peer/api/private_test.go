@@ -22,6 +22,7 @@ type town struct{ Node }
 const (
 	anns, bobs, guests, finishedAnns, finishedBobs, nobodys = 1_000_000_000_001, 1_000_000_000_002, 2_000_000_000_001,
 		1_000_000_000_011, 1_000_000_000_012, 1_000_000_000_099
+	endedGuests = 2_000_000_000_002
 )
 
 func (town) views() []view.Job {
@@ -51,6 +52,9 @@ func (n town) Job(ctx context.Context, id protocol.JobID) (view.Job, error) {
 		if job.ID == id {
 			return job, nil
 		}
+	}
+	if id == endedGuests {
+		return view.Job{}, refuse(view.Denied, "job %v was submitted at south; only that site decides about it", id)
 	}
 	return view.Job{}, refuse(view.NotFound, "there is no job %v", id)
 }
@@ -140,7 +144,7 @@ func TestPrivateJobsAreNotFound(t *testing.T) {
 			continue
 		}
 		of := func(id protocol.JobID) string { return jobPath(protocol.JobName{Job: id}, path) }
-		for _, id := range []protocol.JobID{bobs, guests, finishedBobs, nobodys} {
+		for _, id := range []protocol.JobID{bobs, guests, finishedBobs, endedGuests, nobodys} {
 			got := ask(t, true, caller{user: "ann"}, method, of(id))
 			var refusal view.Refusal
 			err := json.Unmarshal(got.Body.Bytes(), &refusal)
