@@ -77,7 +77,10 @@ func (s *server) moves(ctx context.Context, w http.ResponseWriter, who caller) (
 
 // place takes the archive of files, and puts them below a directory of the caller's.
 func (s *server) place(w http.ResponseWriter, r *http.Request, who caller) error {
-	dir := r.URL.Query().Get("dir")
+	dir := ""
+	if err := parse(r.URL.Query(), map[string]func([]string) error{"dir": once(&dir, itself)}); err != nil {
+		return err
+	}
 	if !filepath.IsAbs(dir) || protocol.CheckText(dir) != nil {
 		return refuse(view.BadRequest, "dir %.200q is no absolute path at the site", dir)
 	}
@@ -207,6 +210,10 @@ func ofFiles(err error) error {
 
 // fetch answers with the archive of files of a job that has ended.
 func (s *server) fetch(w http.ResponseWriter, r *http.Request, who caller) error {
+	var patterns []string
+	if err := parse(r.URL.Query(), map[string]func([]string) error{"file": into(&patterns, itself)}); err != nil {
+		return err
+	}
 	id, err := s.jobID(r, who)
 	if err != nil {
 		return err
@@ -222,8 +229,7 @@ func (s *server) fetch(w http.ResponseWriter, r *http.Request, who caller) error
 	case !job.State.Terminal():
 		return refuse(view.Unavailable, "job %d has not ended (%v); its files are fetched when it has", job.ID, job.State)
 	}
-	patterns, err := filesOf(r)
-	if err != nil {
+	if err = checkPatterns(patterns); err != nil {
 		return err
 	}
 	end, err := s.moves(r.Context(), w, who)
@@ -258,18 +264,17 @@ func (s *server) collect(w http.ResponseWriter, r *http.Request, job *view.Job, 
 	return nil
 }
 
-// filesOf are the patterns of files that a request names.
-func filesOf(r *http.Request) ([]string, error) {
-	patterns := r.URL.Query()["file"]
+// checkPatterns says what is wrong with the patterns of files that a request names, if anything.
+func checkPatterns(patterns []string) error {
 	if len(patterns) == 0 || len(patterns) > maxPatterns {
-		return nil, refuse(view.BadRequest, "the request has %d patterns of files; send 1 to %d", len(patterns), maxPatterns)
+		return refuse(view.BadRequest, "the request has %d patterns of files; send 1 to %d", len(patterns), maxPatterns)
 	}
 	for _, pattern := range patterns {
 		if err := protocol.CheckStageOut(pattern); err != nil {
-			return nil, refuse(view.BadRequest, "file %v", err)
+			return refuse(view.BadRequest, "file %v", err)
 		}
 	}
-	return patterns, nil
+	return nil
 }
 
 // archiveWriter answers with an archive. It begins once the first pieces are here, since small ones may be followed by the reason

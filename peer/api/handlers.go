@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -172,18 +171,16 @@ func (s *server) job(w http.ResponseWriter, r *http.Request, who caller) error {
 }
 
 func (s *server) cancel(w http.ResponseWriter, r *http.Request, who caller) error {
+	var elements protocol.Indexes
+	if err := parse(r.URL.Query(), map[string]func([]string) error{"elements": once(&elements, protocol.ParseIndexes)}); err != nil {
+		return err
+	}
 	id, err := s.requested(r, who)
 	if err != nil {
 		return err
 	}
-	var elements protocol.Indexes
-	if list := r.URL.Query().Get("elements"); list != "" {
-		if elements, err = protocol.ParseIndexes(list); err != nil {
-			return refuse(view.BadRequest, "elements: %v", err)
-		}
-		if err = s.checkElements(r.Context(), who, protocol.JobName{Job: id, Elements: elements}); err != nil {
-			return err
-		}
+	if err = s.checkElements(r.Context(), who, protocol.JobName{Job: id, Elements: elements}); err != nil {
+		return err
 	}
 	return s.endedOr(r, who, id, s.ask(w, lasting(r), http.StatusAccepted, func(asked event.AskID) event.Event {
 		return event.Cancel{Asked: asked, Job: id, Elements: elements, User: who.user, Admin: s.manages(who)}
@@ -357,9 +354,12 @@ func (s *server) explain(w http.ResponseWriter, r *http.Request, who caller) err
 
 // runHistory answers with the run history of the caller's components, or of all users'.
 func (s *server) runHistory(w http.ResponseWriter, r *http.Request, who caller) error {
-	query := r.URL.Query()
-	user, component := who.user, query.Get("component")
-	if query.Get("all") == "true" && (!s.Private || s.manages(who)) {
+	user, component, all := who.user, "", false
+	err := parse(r.URL.Query(), map[string]func([]string) error{"component": once(&component, itself), "all": once(&all, parseBool)})
+	if err != nil {
+		return err
+	}
+	if all && (!s.Private || s.manages(who)) {
 		user = ""
 	}
 	return s.ask(w, r, http.StatusOK, func(asked event.AskID) event.Event {
@@ -491,13 +491,4 @@ func (s *server) reload(w http.ResponseWriter, r *http.Request, who caller) erro
 		return err
 	}
 	return reply(w, http.StatusOK, done)
-}
-
-// number reads a number that a request may give.
-func number(r *http.Request, name string, none int64) (int64, error) {
-	given := r.URL.Query().Get(name)
-	if given == "" {
-		return none, nil
-	}
-	return strconv.ParseInt(given, 10, 64)
 }

@@ -2,13 +2,9 @@ package api
 
 import (
 	"context"
-	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/accounting"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -84,36 +80,11 @@ func (p *Past) parsers() map[string]func([]string) error {
 	}
 }
 
-// parse reads the parameters of a request. One that it does not know is an error, so that no condition
-// is passed over in silence.
-func parse(q url.Values, known map[string]func([]string) error) error {
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		read, ok := known[name]
-		if !ok {
-			return refuse(view.BadRequest, "unknown parameter %q; use %s",
-				name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
-		}
-		if err := read(q[name]); err != nil {
-			return refuse(view.BadRequest, "%s: %v", name, err)
-		}
-	}
-	return nil
-}
-
-// parseInstant reads milliseconds since 1970.
-func parseInstant(s string) (protocol.Instant, error) {
-	at, err := strconv.ParseInt(s, 10, 64)
-	if err != nil || at < 0 {
-		return 0, fmt.Errorf("invalid time %.40q; give milliseconds since 1970", s)
-	}
-	return protocol.Instant(at), nil
-}
-
 // history lists jobs that have ended.
 func (s *server) history(w http.ResponseWriter, r *http.Request, who caller) error {
 	wanted := Past{Limit: defaultListed}
 	known := wanted.parsers()
-	known["earlier"] = once(&wanted.Earlier, strconv.ParseBool)
+	known["earlier"] = once(&wanted.Earlier, parseBool)
 	known["after"] = once(&wanted.After, itself)
 	known["page"] = once(&wanted.Limit, parseCount)
 	if err := parse(r.URL.Query(), known); err != nil {

@@ -31,7 +31,6 @@ var update = flag.Bool("update", false, "write openapi.json")
 type operation struct {
 	does    string
 	query   []parameter
-	strict  bool // other parameters are refused
 	body    any
 	minimal bool // the body may be left out
 	status  int
@@ -70,7 +69,7 @@ func operations() map[string]operation {
 	return map[string]operation{
 		"POST /v1/jobs":   {does: "Submit jobs, all or none", body: Submission{}, status: http.StatusCreated, answer: view.Submitted{}},
 		"POST /v1/quotes": {does: "Ask what every site would answer for jobs now", body: Submission{}, answer: Quoted{}},
-		"GET /v1/jobs": {does: "List jobs: pending and running ones, and with all those that have ended lately", strict: true, answer: view.Queue{}, query: []parameter{
+		"GET /v1/jobs": {does: "List jobs: pending and running ones, and with all those that have ended lately", answer: view.Queue{}, query: []parameter{
 			many("user", "jobs of these users"), many("name", "of these names"), many("job", "jobs, arrays and elements"),
 			many("site", "that wait or run at these sites; empty: in the grid queue"), many("state", "in these states"),
 			one("application", "integer", "components of this application"), one("components", "boolean", "only components of applications"), one("guests", "string", "none: without jobs of partners; only: those alone"),
@@ -100,11 +99,11 @@ func operations() map[string]operation {
 		"POST /v1/sites/{site}/resume": {does: "End the drain of a site", answer: view.Done{}},
 		"GET /v1/counts":               {does: "How many jobs the site has that have not ended, of all users; up to 2 seconds old", answer: view.Counts{}},
 		"GET /v1/shares":               {does: "How users stand with their shares", answer: view.Shares{}},
-		"GET /v1/history":              {does: "Jobs that have ended, the last one first", strict: true, answer: view.History{}, query: slices.Concat(past, []parameter{one("earlier", "boolean", "with the runs after which jobs were requeued"), one("after", "string", "the next of an earlier answer"), one("page", "integer", "jobs of a page")})},
-		"GET /v1/usage":                {does: "What jobs that have ended came to", strict: true, answer: view.Usage{}, query: slices.Concat(past, []parameter{many("by", "what to add up by")})},
+		"GET /v1/history":              {does: "Jobs that have ended, the last one first", answer: view.History{}, query: slices.Concat(past, []parameter{one("earlier", "boolean", "with the runs after which jobs were requeued"), one("after", "string", "the next of an earlier answer"), one("page", "integer", "jobs of a page")})},
+		"GET /v1/usage":                {does: "What jobs that have ended came to", answer: view.Usage{}, query: slices.Concat(past, []parameter{many("by", "what to add up by")})},
 		"GET /v1/runs":                 {does: "The run history of components", answer: view.RunHistory{}, query: []parameter{one("component", "string", "of this name"), one("all", "boolean", "of all users")}},
 		"GET /v1/events": {
-			does: "What happens, as it happens. Send the header Last-Event-ID to go on after an event", strict: true,
+			does:  "What happens, as it happens. Send the header Last-Event-ID to go on after an event",
 			query: []parameter{many("kind", "job, log, site: these kinds of events"), many("job", "events about these jobs, arrays and elements"), many("user", "events about jobs of these users")},
 			events: map[string]any{
 				eventBegin: Begin{}, eventGap: eventstream.Gap{}, eventEnd: view.Refusal{}, string(eventstream.OfJob): eventstream.JobChange{},
@@ -340,22 +339,45 @@ func TestOpenAPI(t *testing.T) {
 	}
 }
 
-// Where a request refuses parameters that it does not know, the description has those that it knows.
+// Each request refuses parameters that it does not know, before it does anything, and the description has those that it knows.
 func TestParametersAreDescribed(t *testing.T) {
 	t.Parallel()
 	for pattern, op := range operations() {
-		if !op.strict {
-			continue
-		}
 		var names []string
 		for _, p := range op.query {
 			names = append(names, p.name)
 		}
 		slices.Sort(names)
 		method, at, _ := strings.Cut(pattern, " ")
-		got := ask(t, false, caller{user: "ann"}, method, at+"?no-such=1")
-		if want := strings.Join(names, ", "); got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "use "+want+"\"") {
-			t.Errorf("%s: %s, want %s", pattern, got.Body, want)
+		at = strings.NewReplacer("{id}", "1", "{site}", "a", "{token}", "t").Replace(at)
+		got := ask(t, false, caller{user: "root", admin: true}, method, at+"?no-such=1")
+		known := cmp.Or(strings.Join(names, ", "), "none with this request")
+		if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), "use "+known+"\"") {
+			t.Errorf("%s: %d %s, want %d and %s", pattern, got.Code, got.Body, http.StatusBadRequest, known)
+		}
+	}
+}
+
+// A value that a parameter cannot have is refused on every request alike, and says what it can be.
+func TestValuesOfParameters(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]string{
+		"GET /v1/jobs/1/output?follow=yes":       `follow: invalid value \"yes\"; use true or false`,
+		"GET /v1/jobs/1/output?follow=1&follow=": "follow: is given 2 times; give it once",
+		"GET /v1/jobs/1/output?offset=-1":        `offset: invalid value \"-1\"; use a number of bytes`,
+		"GET /v1/jobs/1/output?stream=out":       `stream: invalid value \"out\"; use stdout or stderr`,
+		"GET /v1/history?earlier=yes":            `earlier: invalid value \"yes\"; use true or false`,
+		"GET /v1/runs?all=all":                   `all: invalid value \"all\"; use true or false`,
+		"GET /v1/tokens?all=":                    `all: invalid value \"\"; use true or false`,
+		"GET /v1/store?verify=yes":               `verify: invalid value \"yes\"; use true or false`,
+		"GET /v1/jobs?state=PD":                  `state: invalid value \"PD\"; use PENDING, RUNNING, `,
+		"GET /v1/jobs?user=ann;all=true":         "invalid parameters after ?: ",
+		"DELETE /v1/jobs/1?elements=":            "elements: ",
+	} {
+		method, at, _ := strings.Cut(request, " ")
+		got := ask(t, false, caller{user: "root", admin: true}, method, at)
+		if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), want) {
+			t.Errorf("%s: %d %s, want %d and %s", request, got.Code, got.Body, http.StatusBadRequest, want)
 		}
 	}
 }

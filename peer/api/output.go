@@ -95,20 +95,16 @@ func (s *server) readFile(ctx context.Context, user, path string, offset int64, 
 
 // tail finds out what is to be read, and whether the caller may.
 func (s *server) tail(r *http.Request, who caller) (*tail, error) {
-	id, err := s.jobID(r, who)
+	t := &tail{node: s.Node, stream: protocol.Stdout}
+	err := parse(r.URL.Query(), map[string]func([]string) error{
+		"stream": once(&t.stream, parseStream), "offset": once(&t.offset, parseOffset), "follow": once(&t.follow, parseBool),
+	})
 	if err != nil {
 		return nil, err
 	}
-	t := &tail{node: s.Node, stream: protocol.Stdout, follow: r.URL.Query().Get("follow") == "true"}
-	switch r.URL.Query().Get("stream") {
-	case "", "stdout":
-	case "stderr":
-		t.stream = protocol.Stderr
-	default:
-		return nil, refuse(view.BadRequest, "invalid stream; use stdout or stderr")
-	}
-	if t.offset, err = number(r, "offset", 0); err != nil || t.offset < 0 {
-		return nil, refuse(view.BadRequest, "invalid offset; use a number of bytes")
+	id, err := s.jobID(r, who)
+	if err != nil {
+		return nil, err
 	}
 	if t.job, err = s.jobFor(r.Context(), who, id); err != nil {
 		return nil, err

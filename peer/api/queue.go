@@ -2,11 +2,9 @@ package api
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -93,12 +91,12 @@ func parseListing(q url.Values) (l Listing, err error) {
 		"state":       into(&l.States, parseState),
 		"application": once(&l.Application, protocol.ParseJobID),
 		"guests":      once(&l.Guests, parseGuests),
-		"components":  once(&l.Components, strconv.ParseBool),
-		"elements":    once(&l.Elements, strconv.ParseBool),
+		"components":  once(&l.Components, parseBool),
+		"elements":    once(&l.Elements, parseBool),
 		"after":       once(&l.After, protocol.ParseJobID),
 		"page":        once(&l.Limit, parseCount),
 		"limit":       once(&finished, parseCount),
-		"all":         once(&all, strconv.ParseBool),
+		"all":         once(&all, parseBool),
 	}
 	if err = parse(q, known); err != nil {
 		return Listing{}, err
@@ -107,65 +105,6 @@ func parseListing(q url.Values) (l Listing, err error) {
 		l.Finished = finished
 	}
 	return l, nil
-}
-
-// into reads every value of a parameter.
-func into[T any](to *[]T, parse func(string) (T, error)) func([]string) error {
-	return func(values []string) error {
-		if len(values) > maxValues {
-			return fmt.Errorf("has %d values; at most %d are allowed", len(values), maxValues)
-		}
-		for _, text := range values {
-			value, err := parse(text)
-			if err != nil {
-				return err
-			}
-			*to = append(*to, value)
-		}
-		return nil
-	}
-}
-
-// once reads a parameter that is there once.
-func once[T any](to *T, parse func(string) (T, error)) func([]string) error {
-	return func(values []string) (err error) {
-		if len(values) != 1 {
-			return fmt.Errorf("is given %d times; give it once", len(values))
-		}
-		*to, err = parse(values[0])
-		return err
-	}
-}
-
-func itself(s string) (string, error) { return s, nil }
-
-func parseSite(name string) (protocol.SiteName, error) {
-	if name == "" {
-		return "", nil // the grid queue
-	}
-	return protocol.SiteName(name), protocol.SiteName(name).Validate()
-}
-
-func parseState(name string) (protocol.State, error) {
-	return protocol.ParseState(strings.ToUpper(name))
-}
-
-func parseGuests(s string) (view.GuestFilter, error) {
-	switch s {
-	case "none":
-		return view.WithoutGuests, nil
-	case "only":
-		return view.OnlyGuests, nil
-	}
-	return 0, fmt.Errorf("invalid value %q; use none or only", s)
-}
-
-func parseCount(s string) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 1 || n > maxListed {
-		return 0, fmt.Errorf("invalid number; use 1 to %d", maxListed)
-	}
-	return n, nil
 }
 
 func (s *server) queue(w http.ResponseWriter, r *http.Request, who caller) error {

@@ -46,7 +46,7 @@ func TestQueueRefusesWhatItDoesNotKnow(t *testing.T) {
 	client := serve(t, &peerFake{reply: view.Queue{}})
 	for query, want := range map[string]string{
 		"users=ann":     `unknown parameter "users"; use after, all, application, `,
-		"state=DONE":    `state: job state "DONE" is unknown`,
+		"state=DONE":    `state: invalid value "DONE"; use PENDING, RUNNING, `,
 		"job=12":        "job: ",
 		"page=0":        "page: invalid number; use 1 to 10000",
 		"limit=-1":      "limit: invalid number; use 1 to 10000",

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -255,6 +256,7 @@ type route struct {
 	scope   accesstokens.Scope
 	local   bool // answered on this machine only
 	public  bool // answered to visitors of public pages who have not signed in, too
+	query   bool // the handler reads parameters, and refuses those that it does not know; the other requests take none
 	handle  handler
 }
 
@@ -272,27 +274,27 @@ func (s *server) requests() []route {
 	return []route{
 		{pattern: "POST /v1/jobs", scope: accesstokens.Submit, handle: s.submit},
 		{pattern: "POST /v1/quotes", scope: accesstokens.Submit, handle: s.quotes},
-		{pattern: "GET /v1/jobs", scope: accesstokens.Read, public: open, handle: s.queue},
+		{pattern: "GET /v1/jobs", scope: accesstokens.Read, public: open, query: true, handle: s.queue},
 		{pattern: "GET /v1/jobs/{id}", scope: accesstokens.Read, public: open, handle: s.job},
-		{pattern: "DELETE /v1/jobs/{id}", scope: accesstokens.Submit, handle: s.cancel},
+		{pattern: "DELETE /v1/jobs/{id}", scope: accesstokens.Submit, query: true, handle: s.cancel},
 		{pattern: "PATCH /v1/jobs/{id}", scope: accesstokens.Submit, handle: s.update},
 		{pattern: "POST /v1/jobs/{id}/hold", scope: accesstokens.Submit, handle: s.hold},
 		{pattern: "POST /v1/jobs/{id}/release", scope: accesstokens.Submit, handle: s.release},
 		{pattern: "POST /v1/jobs/{id}/requeue", scope: accesstokens.Submit, handle: s.requeue},
 		{pattern: "GET /v1/jobs/{id}/wait", scope: accesstokens.Read, handle: s.wait},
 		{pattern: "GET /v1/jobs/{id}/explain", scope: accesstokens.Read, public: open, handle: s.explain},
-		{pattern: "GET /v1/jobs/{id}/output", scope: accesstokens.Read, handle: s.output},
-		{pattern: "GET /v1/jobs/{id}/files", scope: accesstokens.Submit, handle: s.fetch},
-		{pattern: "POST /v1/files", scope: accesstokens.Submit, handle: s.place},
+		{pattern: "GET /v1/jobs/{id}/output", scope: accesstokens.Read, query: true, handle: s.output},
+		{pattern: "GET /v1/jobs/{id}/files", scope: accesstokens.Submit, query: true, handle: s.fetch},
+		{pattern: "POST /v1/files", scope: accesstokens.Submit, query: true, handle: s.place},
 		{pattern: "GET /v1/sites", scope: accesstokens.Read, public: true, handle: s.sites},
 		{pattern: "GET /v1/counts", scope: accesstokens.Read, public: true, handle: newCounted(s.Node).answer},
 		{pattern: "POST /v1/sites/{site}/drain", scope: accesstokens.Operate, handle: s.drain},
 		{pattern: "POST /v1/sites/{site}/resume", scope: accesstokens.Operate, handle: s.resume},
 		{pattern: "GET /v1/shares", scope: accesstokens.Read, handle: s.shares},
-		{pattern: "GET /v1/history", scope: accesstokens.Read, public: open, handle: s.history},
-		{pattern: "GET /v1/usage", scope: accesstokens.Read, public: open, handle: s.usage},
-		{pattern: "GET /v1/runs", scope: accesstokens.Read, handle: s.runHistory},
-		{pattern: "GET /v1/events", scope: accesstokens.Read, handle: s.events},
+		{pattern: "GET /v1/history", scope: accesstokens.Read, public: open, query: true, handle: s.history},
+		{pattern: "GET /v1/usage", scope: accesstokens.Read, public: open, query: true, handle: s.usage},
+		{pattern: "GET /v1/runs", scope: accesstokens.Read, query: true, handle: s.runHistory},
+		{pattern: "GET /v1/events", scope: accesstokens.Read, query: true, handle: s.events},
 		{pattern: "GET /v1/info", scope: accesstokens.Read, public: true, handle: s.info},
 		{pattern: "GET /v1/recovery", scope: accesstokens.Read, handle: s.recovery},
 		{pattern: "POST /v1/recovery", scope: accesstokens.Operate, handle: s.recover},
@@ -300,14 +302,14 @@ func (s *server) requests() []route {
 		{pattern: "GET /v1/prices", scope: accesstokens.Read, public: true, handle: s.prices},
 		{pattern: "GET /v1/settings/changes", scope: accesstokens.Read, handle: s.settingsChanges},
 		{pattern: "POST /v1/reload", scope: accesstokens.Operate, handle: s.reload},
-		{pattern: "GET /v1/store", local: true, handle: s.store},
+		{pattern: "GET /v1/store", local: true, query: true, handle: s.store},
 		{pattern: "POST /v1/store/backup", local: true, handle: s.backupStore},
 		{pattern: "POST /v1/store/compact", local: true, handle: s.compactStore},
-		{pattern: "GET /v1/tokens", local: true, handle: s.tokens},
+		{pattern: "GET /v1/tokens", local: true, query: true, handle: s.tokens},
 		{pattern: "POST /v1/tokens", local: true, handle: s.createToken},
 		{pattern: "DELETE /v1/tokens/{token}", local: true, handle: s.revokeToken},
 		{pattern: "GET /v1/openapi.json", scope: accesstokens.Read, handle: s.openAPI},
-		{pattern: "/", scope: accesstokens.Read, handle: s.unknown},
+		{pattern: "/", scope: accesstokens.Read, query: true, handle: s.unknown},
 	}
 }
 
@@ -323,7 +325,7 @@ func (s *server) answer(route route) http.HandlerFunc {
 			if noted != nil {
 				noted.done = func() { s.record(noted, r, who, nil) }
 			}
-			if err = who.check(route); err == nil {
+			if err = cmp.Or(who.check(route), route.checkQuery(r)); err == nil {
 				err = route.handle(noted.writer(w), r, who)
 			}
 			if noted == nil || noted.answer == nil {

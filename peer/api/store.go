@@ -72,11 +72,11 @@ func (s *server) database(who caller) (Database, error) {
 }
 
 func (s *server) store(w http.ResponseWriter, r *http.Request, who caller) error {
-	database, err := s.database(who)
-	if err != nil {
+	verify := false
+	if err := parse(r.URL.Query(), map[string]func([]string) error{"verify": once(&verify, parseBool)}); err != nil {
 		return err
 	}
-	verify, err := boolean(r, "verify")
+	database, err := s.database(who)
 	if err != nil {
 		return err
 	}
@@ -129,19 +129,6 @@ func (s *server) backupStore(w http.ResponseWriter, _ *http.Request, who caller)
 		panic(http.ErrAbortHandler) // the only way to tell the client that this is not the end
 	}
 	return nil
-}
-
-// boolean reads a parameter that is true or false; without it it is false.
-func boolean(r *http.Request, name string) (bool, error) {
-	given := r.URL.Query().Get(name)
-	if given == "" {
-		return false, nil
-	}
-	set, err := strconv.ParseBool(given)
-	if err != nil {
-		return false, refuse(view.BadRequest, "%s: invalid value %.40q; use true or false", name, given)
-	}
-	return set, nil
 }
 
 // Store asks the peer what its database holds; with verify also for rows that contradict each other.

@@ -42,12 +42,16 @@ func (s *server) book() (*accesstokens.Book, error) {
 
 // tokens lists the tokens of the caller, or all users' where the caller manages these.
 func (s *server) tokens(w http.ResponseWriter, r *http.Request, who caller) error {
+	all := false
+	if err := parse(r.URL.Query(), map[string]func([]string) error{"all": once(&all, parseBool)}); err != nil {
+		return err
+	}
 	book, err := s.book()
 	if err != nil {
 		return err
 	}
 	user := who.user
-	if r.URL.Query().Get("all") == "true" {
+	if all {
 		if !s.manages(who) {
 			return refuse(view.Denied, "only administrators see the tokens of all users; you are %s", who.user)
 		}
