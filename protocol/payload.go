@@ -5,6 +5,8 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -65,26 +67,32 @@ func (p *Payload) CheckStaging() error {
 	return nil
 }
 
-// payloadJSON is a payload in JSON: its strings as bytes, since they need not be
-// UTF-8 and JSON text would change them.
-type payloadJSON struct {
+// PayloadJSON is a [Payload] in JSON: its texts are bytes in base64, since they need not be UTF-8 and JSON text would change them.
+type PayloadJSON struct {
 	Script  []byte   `json:"script,omitempty"`
 	Args    [][]byte `json:"args,omitempty"`
-	Env     [][]byte `json:"env,omitempty"`
-	WorkDir []byte   `json:"work_dir,omitempty"`
-	Stdout  []byte   `json:"stdout,omitempty"`
-	Stderr  []byte   `json:"stderr,omitempty"`
+	Env     [][]byte `json:"env,omitempty"`      // NAME=value
+	WorkDir []byte   `json:"work_dir,omitempty"` // at the origin, absolute
+	Stdout  []byte   `json:"stdout,omitempty"`   // at the origin, absolute
+	Stderr  []byte   `json:"stderr,omitempty"`   // at the origin, absolute; equal to stdout: both in one file
 
-	Input        []byte      `json:"input,omitempty"`
-	AppendOutput bool        `json:"append_output,omitempty"`
-	LimitSignal  LimitSignal `json:"limit_signal,omitzero"`
-	Staging      *Staging    `json:"staging,omitempty"`
-	Shell        *Shell      `json:"shell,omitempty"`
+	Input        []byte      `json:"input,omitempty"`         // file of the standard input at the origin, absolute; empty: nothing is read
+	AppendOutput bool        `json:"append_output,omitempty"` // stdout and stderr go behind what is in their files already
+	LimitSignal  LimitSignal `json:"limit_signal,omitzero"`   // before the wall-time limit
+	Staging      *Staging    `json:"staging,omitempty"`       // what files travel with it
+	Shell        *Shell      `json:"shell,omitempty"`         // what it takes over from the shell of its submission
+}
+
+// payloadFields are the names of the fields of [PayloadJSON].
+func payloadFields() []string {
+	return []string{
+		"script", "args", "env", "work_dir", "stdout", "stderr", "input", "append_output", "limit_signal", "staging", "shell",
+	}
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (p *Payload) MarshalJSON() ([]byte, error) {
-	return json.Marshal(payloadJSON{
+	return json.Marshal(PayloadJSON{
 		Script: p.Script, Args: converted[[]byte](p.Args), Env: converted[[]byte](p.Env),
 		WorkDir: []byte(p.WorkDir), Stdout: []byte(p.Stdout), Stderr: []byte(p.Stderr),
 		Input: []byte(p.Input), AppendOutput: p.AppendOutput, LimitSignal: p.LimitSignal,
@@ -92,11 +100,15 @@ func (p *Payload) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. Fields that it does not know are errors.
+// UnmarshalJSON implements [json.Unmarshaler]. Fields that it does not know are errors, also if their names differ in case only: plain
+// text of a field such as Env could be read as base64, which it is not.
 func (p *Payload) UnmarshalJSON(data []byte) error {
+	if err := checkNames(data, payloadFields()); err != nil {
+		return err
+	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields() // whoever decodes what a payload is in cannot say so for it
-	var read payloadJSON
+	decoder.DisallowUnknownFields() // of what is in it; whoever decodes what a payload is in cannot say so for it
+	var read PayloadJSON
 	if err := decoder.Decode(&read); err != nil {
 		return err
 	}
@@ -105,6 +117,20 @@ func (p *Payload) UnmarshalJSON(data []byte) error {
 		WorkDir: string(read.WorkDir), Stdout: string(read.Stdout), Stderr: string(read.Stderr),
 		Input: string(read.Input), AppendOutput: read.AppendOutput, LimitSignal: read.LimitSignal,
 		Staging: read.Staging, Shell: read.Shell,
+	}
+	return nil
+}
+
+// checkNames refuses an object in JSON that has other fields than those that are known. What is no object is left to its decoder.
+func checkNames(data []byte, known []string) error {
+	var given map[string]json.RawMessage
+	if json.Unmarshal(data, &given) != nil {
+		return nil //nolint:nilerr // whoever decodes it says so better
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(known, name) {
+			return fmt.Errorf("unknown field %.80q; use %s", name, strings.Join(known, ", "))
+		}
 	}
 	return nil
 }

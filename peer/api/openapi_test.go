@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding"
+	"encoding/base64"
 	"encoding/json"
 	"flag"
 	"maps"
@@ -149,7 +150,14 @@ func newDescriber(t *testing.T) *describer {
 	for i, prefix := range []string{"", "request."} {
 		d.reflect[i] = &jsonschema.Reflector{
 			Anonymous: true, AllowAdditionalProperties: i == 0, RequiredFromJSONSchemaTags: true, // none is said to be there always
-			Mapper: asText,
+			Mapper: func(of reflect.Type) *jsonschema.Schema {
+				if of == reflect.TypeFor[protocol.Payload]() { // which is written as another type
+					schema, _ := d.of(t, protocol.PayloadJSON{}, i == 1).(object)
+					ref, _ := schema["$ref"].(string)
+					return &jsonschema.Schema{Ref: ref}
+				}
+				return asText(of)
+			},
 			Namer: func(t reflect.Type) string {
 				if t.Name() == "" {
 					return "" // the library's own
@@ -379,5 +387,60 @@ func TestValuesOfParameters(t *testing.T) {
 		if got.Code != http.StatusBadRequest || !strings.Contains(got.Body.String(), want) {
 			t.Errorf("%s: %d %s, want %d and %s", request, got.Code, got.Body, http.StatusBadRequest, want)
 		}
+	}
+}
+
+// fill makes a value of a schema of the description: texts and bytes hold the word.
+func fill(t *testing.T, schema object, word string) any {
+	t.Helper()
+	switch kind, _ := schema["type"].(string); kind {
+	case "string":
+		if schema["contentEncoding"] == "base64" {
+			return base64.StdEncoding.EncodeToString([]byte(word))
+		}
+		return word
+	case "array":
+		items, _ := schema["items"].(object)
+		return []any{fill(t, items, word)}
+	case "boolean":
+		return true
+	default:
+		t.Fatalf("%v is no schema of a text, bytes, an array or a boolean", schema)
+		return nil
+	}
+}
+
+// Who makes a payload from nothing but the description has it decoded as meant.
+func TestPayloadOfDescriptionIsDecoded(t *testing.T) {
+	t.Parallel()
+	var described struct {
+		Components struct {
+			Schemas map[string]struct{ Properties map[string]object }
+		}
+	}
+	if err := json.Unmarshal(openAPI, &described); err != nil {
+		t.Fatal(err)
+	}
+	jobs := described.Components.Schemas["request.protocol.Job"].Properties["payload"]
+	name, _ := jobs["$ref"].(string)
+	payload := object{}
+	for field, schema := range described.Components.Schemas[strings.TrimPrefix(name, schemaRef)].Properties {
+		if schema["$ref"] == nil {
+			payload[field] = fill(t, schema, "/a=ü")
+		}
+	}
+	text, err := json.Marshal(object{"jobs": []any{object{"spec": object{"cpus": 1, "wall_time_ms": 1000}, "payload": payload}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodeSubmission(bytes.NewReader(text))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	want := &protocol.Payload{
+		Script: []byte("/a=ü"), Args: []string{"/a=ü"}, Env: []string{"/a=ü"}, WorkDir: "/a=ü", Stdout: "/a=ü", Stderr: "/a=ü", Input: "/a=ü", AppendOutput: true,
+	}
+	if !reflect.DeepEqual(got.Jobs[0].Payload, want) {
+		t.Errorf("got %+v, want %+v", got.Jobs[0].Payload, want)
 	}
 }

@@ -16,12 +16,12 @@ import (
 
 // checkQuery refuses a query that cannot be read, of which [url.URL.Query] would leave a part out, and any parameter of a request that
 // takes none. Handlers read the parameters of the others with [parse].
-func (route *route) checkQuery(r *http.Request) error {
-	q, err := url.ParseQuery(r.URL.RawQuery)
+func (r *route) checkQuery(request *http.Request) error {
+	q, err := url.ParseQuery(request.URL.RawQuery)
 	switch {
 	case err != nil:
 		return refuse(view.BadRequest, "invalid parameters after ?: %v", err)
-	case route.query:
+	case r.query:
 		return nil
 	}
 	return parse(q, nil)
