@@ -180,7 +180,7 @@ func (p *Peer) refuseUnlessPending(j *tables.Job, do, done string) (view.Refusal
 	default:
 		return view.Refusal{}, false
 	}
-	return view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf("job %v cannot be %s: %s", j.Spec.Job, done, why)}, true
+	return view.Refusal{Code: view.Conflict, Reason: fmt.Sprintf("job %v cannot be %s: %s", j.Spec.Job, done, why)}, true
 }
 
 // refuseRelease is why a job cannot be released; false: it can be.

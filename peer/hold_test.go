@@ -112,7 +112,7 @@ func TestHoldOfStarted(t *testing.T) {
 	t.Parallel()
 	w := twoSites(t)
 	id := submit(t, w, twoCPUs(protocol.Hour))
-	if got, ok := setHold(w, id, true, "ada", false).(view.Refusal); !ok || got.Code != view.Unavailable || !strings.Contains(got.Reason, "RUNNING") {
+	if got, ok := setHold(w, id, true, "ada", false).(view.Refusal); !ok || got.Code != view.Conflict || !strings.Contains(got.Reason, "RUNNING") {
 		t.Errorf("%+v", got)
 	}
 	wantJob(t, w, id, protocol.Running, "")

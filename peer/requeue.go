@@ -92,7 +92,7 @@ func (p *Peer) requeueElements(ev event.Requeue, a *tables.Array) {
 	case a.Pending.And(wanted).IsZero():
 		p.answer(ev.Asked, view.Refusal{Code: view.NotFound, Reason: fmt.Sprintf("the elements %v of array %v have ended%s", wanted, a.ID(), p.whichEnded())})
 	default:
-		p.answer(ev.Asked, view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf(
+		p.answer(ev.Asked, view.Refusal{Code: view.Conflict, Reason: fmt.Sprintf(
 			"the elements %v of array %v cannot be requeued: they are %v", wanted, a.ID(), protocol.Pending)})
 	}
 	for _, j := range run {
@@ -244,11 +244,12 @@ func (p *Peer) forgetRequeueable() {
 // refuseRequeue is why a job cannot be requeued; false: it can be.
 func (p *Peer) refuseRequeue(j *tables.Job) (view.Refusal, bool) {
 	var why string
+	code := view.Conflict
 	switch needs := p.answers().NeedsOperator(j); {
 	case needs != "":
 		why = "it needs an operator: " + needs + "; `switchyard requeue --force` accepts that it may run twice"
 	case p.site.StopReason() != "":
-		why = p.site.StopReason()
+		why, code = p.site.StopReason(), view.Unavailable
 	case j.Cancelling || j.Phase == row.JobEnding:
 		why = "it is being cancelled"
 	case j.NoRequeue:
@@ -262,7 +263,7 @@ func (p *Peer) refuseRequeue(j *tables.Job) (view.Refusal, bool) {
 	default:
 		return view.Refusal{}, false
 	}
-	return view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf("job %v cannot be requeued: %s", j.Spec.Job, why)}, true
+	return view.Refusal{Code: code, Reason: fmt.Sprintf("job %v cannot be requeued: %s", j.Spec.Job, why)}, true
 }
 
 // requeueRunning ends a job where it runs, so that it is placed again. Of one that has ended at a partner the output comes home

@@ -192,17 +192,17 @@ func TestRequeueRefused(t *testing.T) {
 	ask := func(id protocol.JobID, user string) view.Reply {
 		return requeued(w, event.Requeue{Job: id, User: user})
 	}
-	wantRefusal(t, ask(first, "ada"), view.Unavailable, "--no-requeue")
-	wantRefusal(t, ask(waits, "ada"), view.Unavailable, "it is PENDING")
+	wantRefusal(t, ask(first, "ada"), view.Conflict, "--no-requeue")
+	wantRefusal(t, ask(waits, "ada"), view.Conflict, "it is PENDING")
 	wantRefusal(t, ask(runs, "bob"), view.Denied, "ada")
 	wantRefusal(t, ask(runs+1000, "ada"), view.NotFound, "")
 	sever(w)
 	if got := ask(runs, "ada"); got != (view.Done{}) {
 		t.Errorf("%+v", got)
 	}
-	wantRefusal(t, ask(runs, "ada"), view.Unavailable, "being requeued")
+	wantRefusal(t, ask(runs, "ada"), view.Conflict, "being requeued")
 	w.Cancel("a", runs)
-	wantRefusal(t, ask(runs, "ada"), view.Unavailable, "being cancelled")
+	wantRefusal(t, ask(runs, "ada"), view.Conflict, "being cancelled")
 }
 
 // TestRequeueOfUnreachable: a job at a site that is not reached does not start elsewhere before that site has ended it, and
@@ -254,7 +254,7 @@ func TestRequeueElements(t *testing.T) {
 		return counts
 	}
 	wantRefusal(t, requeued(w, event.Requeue{Job: array, Elements: protocol.IndexesOf(9), User: "ada"}), view.NotFound, "no elements 9")
-	wantRefusal(t, requeued(w, event.Requeue{Job: array, Elements: protocol.IndexesOf(3), User: "ada"}), view.Unavailable, "PENDING")
+	wantRefusal(t, requeued(w, event.Requeue{Job: array, Elements: protocol.IndexesOf(3), User: "ada"}), view.Conflict, "PENDING")
 	wantRefusal(t, requeued(w, event.Requeue{Job: array, User: "bob"}), view.Denied, "ada")
 	for _, tt := range []struct {
 		ask  event.Requeue

@@ -95,7 +95,7 @@ func (p *Peer) toUpdate(ev *event.Update) (u updated, refusal view.Refusal, refu
 		}
 	}
 	if len(u.jobs) == 0 && u.which.IsZero() && ev.Change.Throttle == nil {
-		return u, view.Refusal{Code: view.Unavailable, Reason: fmt.Sprintf("all elements of array %v have started or ended", ev.Job)}, true
+		return u, view.Refusal{Code: view.Conflict, Reason: fmt.Sprintf("all elements of array %v have started or ended", ev.Job)}, true
 	}
 	return u, view.Refusal{}, false
 }

@@ -104,7 +104,7 @@ func TestUpdateRefused(t *testing.T) {
 		"another user":           {id, protocol.Change{Name: new("x")}, "bob", false, view.Denied, "only that user and root may update it"},
 		"an administrator":       {id, protocol.Change{Comment: new("x")}, "root", true, "", ""},
 		"no such job":            {id + 100, protocol.Change{Name: new("x")}, "ada", false, view.NotFound, ""},
-		"a job that runs":        {runs, protocol.Change{WallTime: new(protocol.Minute)}, "ada", false, view.Unavailable, "RUNNING, and only pending jobs can be updated"},
+		"a job that runs":        {runs, protocol.Change{WallTime: new(protocol.Minute)}, "ada", false, view.Conflict, "RUNNING, and only pending jobs can be updated"},
 		"a longer limit":         {id, protocol.Change{WallTime: new(2 * protocol.Hour)}, "ada", false, view.Denied, "raise a time limit"},
 		"less nice":              {id, protocol.Change{Nice: new(int64(9))}, "ada", false, view.Denied, "lower a nice value, which is 10"},
 		"a higher priority":      {id, protocol.Change{Priority: new(int64(protocol.MaxPriority))}, "ada", false, view.Denied, "raise a priority, which is 4294901750"},
@@ -345,7 +345,7 @@ func TestUpdateOfArray(t *testing.T) {
 	if got := update(w, element(4), protocol.Change{Name: new("last"), Begin: new(w.Now().Add(5 * protocol.Hour))}, "ada", false); got != (view.Done{}) {
 		t.Fatalf("%+v", got)
 	}
-	if got, ok := update(w, element(0), protocol.Change{Name: new("y")}, "ada", false).(view.Refusal); !ok || got.Code != view.Unavailable {
+	if got, ok := update(w, element(0), protocol.Change{Name: new("y")}, "ada", false).(view.Refusal); !ok || got.Code != view.Conflict {
 		t.Errorf("an element that runs: %+v", got)
 	}
 	if got, ok := update(w, id, protocol.Change{Dependency: dependency(t, "afterok:"+element(3).String())}, "ada", false).(view.Refusal); !ok || !strings.Contains(got.Reason, "wait for itself") {

@@ -94,7 +94,7 @@ func refusalExit(code view.RefusalCode) int {
 		return exitDenied
 	case view.NoSite:
 		return exitNoSite
-	case view.Unavailable:
+	case view.Conflict, view.Unavailable:
 	}
 	return exitFailed
 }

@@ -73,6 +73,8 @@ func StatusOf(code view.RefusalCode) int {
 		return http.StatusForbidden
 	case view.NoSite:
 		return http.StatusUnprocessableEntity
+	case view.Conflict:
+		return http.StatusConflict
 	case view.Unavailable:
 	}
 	return http.StatusServiceUnavailable

@@ -193,7 +193,7 @@ func (s *server) endedOr(r *http.Request, who caller, id protocol.JobID, err err
 		return err
 	}
 	if job, lookErr := s.jobFor(r.Context(), who, id); lookErr == nil && job.State.Terminal() {
-		return refuse(view.Unavailable, "job %v has already ended (%v)", id, job.State)
+		return refuse(view.Conflict, "job %v has already ended (%v)", id, job.State)
 	}
 	return err
 }

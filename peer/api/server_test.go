@@ -528,3 +528,24 @@ func TestSockets(t *testing.T) {
 		}
 	})
 }
+
+// What a job that has ended does not allow is refused as a conflict, which no client repeats as it repeats what is not possible now.
+func TestRequestsAboutEndedJobsConflict(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{err: no{view.Refusal{Code: view.NotFound, Reason: "no such job"}}}
+	node.set(view.Job{ID: jobA, State: protocol.Completed})
+	client := serve(t, node)
+	at := "/v1/jobs/" + jobA.String()
+	for _, request := range [][2]string{
+		{http.MethodDelete, at}, {http.MethodPost, at + "/hold"}, {http.MethodPost, at + "/release"}, {http.MethodPost, at + "/requeue"}, {http.MethodPatch, at},
+	} {
+		body := ""
+		if request[0] == http.MethodPatch {
+			body = `{"name":"n"}`
+		}
+		status, answer := raw(t, client, request[0], request[1], strings.NewReader(body))
+		if status != http.StatusConflict || !strings.Contains(answer, `"code":"conflict"`) || !strings.Contains(answer, "has already ended (COMPLETED)") {
+			t.Errorf("%v: %d %s", request, status, answer)
+		}
+	}
+}

@@ -266,6 +266,8 @@ func asPageError(err error) *pageError {
 		status = http.StatusNotFound
 	case view.Denied:
 		status = http.StatusForbidden
+	case view.Conflict:
+		status = http.StatusConflict
 	case view.Unavailable:
 	}
 	return &pageError{status, refused.Reason}

@@ -85,6 +85,7 @@ func refusalCodes() []refusalCode {
 		{Code: view.NotFound, Means: "There is no such job, site, token or request, or the caller may not know of it."},
 		{Code: view.Denied, Means: "The caller may not do this, or the token lacks the scope. Status 401: no good token was shown."},
 		{Code: view.NoSite, Means: "No site can run the job; sites has the reason of each."},
+		{Code: view.Conflict, Means: "The job is in a state that does not allow it, as one that has ended; repeating the request does not help."},
 		{Code: view.Unavailable, Means: "Not now; try again later. Status 429, with Retry-After: too many requests."},
 	}
 	for i := range codes {

@@ -52,6 +52,7 @@ const (
 	NotFound    RefusalCode = "not-found"   // 3
 	Denied      RefusalCode = "denied"      // 4
 	NoSite      RefusalCode = "no-site"     // 5
+	Conflict    RefusalCode = "conflict"    // 1: repeating the request does not help, since the job is in a state that does not allow it
 	Unavailable RefusalCode = "not-now"     // 1
 )
 
