@@ -2,6 +2,7 @@ package peer
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/switchyard-hpc/switchyard/peer/admission"
@@ -25,8 +26,13 @@ func (p *Peer) submitKnowing(ev event.Submit, known ended) {
 		return
 	}
 	key, desk := ev.User+"\x00"+ev.Key, p.admission()
-	if row, ok := p.rows.Dedup[key]; ok && ev.Key != "" {
-		p.answer(ev.Asked, desk.Submitted(ev.Jobs, row.First, row.Count))
+	if known, ok := p.rows.Dedup[key]; ok && ev.Key != "" {
+		if known.SHA256 != ev.SHA256 && known.SHA256 != [32]byte{} {
+			p.answer(ev.Asked, view.Refusal{Code: view.Conflict, Reason: fmt.Sprintf(
+				"the key %+.80q is that of another submission, which made job %v; give each submission a key of its own", ev.Key, known.First)})
+			return
+		}
+		p.answer(ev.Asked, desk.Submitted(ev.Jobs, known.First, known.Count))
 		return
 	}
 	if refusal, ok := desk.RefuseSubmission(ev.User, ev.Application, ev.Jobs, p.rows.Open(), p.rows.JobsOf(ev.User)); ok {
@@ -61,7 +67,7 @@ func (p *Peer) submitKnowing(ev event.Submit, known ended) {
 	}
 	p.rows.SaveSite()
 	if ev.Key != "" {
-		p.rows.Dedup[key] = row.Dedup{First: first, Count: len(ev.Jobs), At: p.now}
+		p.rows.Dedup[key] = row.Dedup{First: first, Count: len(ev.Jobs), At: p.now, SHA256: ev.SHA256}
 		p.rows.SaveDedup(key)
 	}
 	submitted := desk.Submitted(ev.Jobs, first, len(ev.Jobs))

@@ -67,7 +67,7 @@ func fullRows() map[row.Table]row.Row {
 			Execution: gamma.Execution{Site: "b", CPUs: 2, Ran: 3, Usage: protocol.Usage{CPU: 4}}, Predicted: 5,
 		}}},
 		row.UseTable:   row.Use{Site: "b", Origin: "a", Account: "chem", User: "ada", Use: fairshare.Use{Period: 7, Amount: 1 << 60}},
-		row.DedupTable: row.Dedup{First: 1_000_000_000_007, Count: 2, At: 3},
+		row.DedupTable: row.Dedup{First: 1_000_000_000_007, Count: 2, At: 3, SHA256: [32]byte{4}},
 		row.SiteTable: row.Site{
 			FirstStart: 1, Incarnation: 1 << 60, NextSeq: 3, Cursor: "c",
 			Boot: 4, Begun: 5, Machine: "m", Recovery: "r", QueueCopied: true,

@@ -2,7 +2,10 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -32,9 +35,13 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 	if err = body.complete(); err != nil {
 		return refuse(view.BadRequest, "%v", err)
 	}
+	content, err := body.digest()
+	if err != nil {
+		return err
+	}
 	answer, err := s.Node.Ask(lasting(r).Context(), func(asked event.AskID) event.Event {
 		return event.Submit{
-			Asked: asked, Key: body.Key, User: who.user, OwnOnly: s.Private && !s.manages(who), Admin: s.manages(who), Jobs: body.Jobs, Application: body.Application,
+			Asked: asked, Key: body.Key, SHA256: content, User: who.user, OwnOnly: s.Private && !s.manages(who), Admin: s.manages(who), Jobs: body.Jobs, Application: body.Application,
 		}
 	})
 	if err != nil {
@@ -45,6 +52,18 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, who caller) erro
 		answer = submitted
 	}
 	return reply(w, http.StatusCreated, answer)
+}
+
+// digest is the SHA-256 of a submission that has a key; 0: it has none.
+func (s *Submission) digest() (sum [sha256.Size]byte, err error) {
+	if s.Key == "" {
+		return sum, nil
+	}
+	hash := sha256.New()
+	if err = json.NewEncoder(hash).Encode(s); err != nil {
+		return sum, fmt.Errorf("compute the digest of the submission: %w", err)
+	}
+	return [sha256.Size]byte(hash.Sum(nil)), nil
 }
 
 func wantsMail(jobs []protocol.Job) bool {

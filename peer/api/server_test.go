@@ -549,3 +549,29 @@ func TestRequestsAboutEndedJobsConflict(t *testing.T) {
 		}
 	}
 }
+
+// A repetition has the digest of its submission, and another submission with the same key has another one.
+func TestDigestOfSubmission(t *testing.T) {
+	t.Parallel()
+	node := &peerFake{reply: view.Submitted{}}
+	client := serve(t, node)
+	digest := func(key, name string) [32]byte {
+		body := oneJob()
+		body.Key, body.Jobs[0].Spec.Name = key, name
+		if _, err := client.Submit(t.Context(), body); err != nil {
+			t.Fatal(err)
+		}
+		asked, _ := node.last(t).(event.Submit)
+		return asked.SHA256
+	}
+	first := digest("k", "a")
+	if again := digest("k", "a"); again != first {
+		t.Errorf("a repetition has %x, want %x", again, first)
+	}
+	if other := digest("k", "b"); other == first {
+		t.Error("another submission has the same digest")
+	}
+	if none := digest("", "a"); none != [32]byte{} {
+		t.Errorf("a submission without a key has %x", none)
+	}
+}

@@ -69,7 +69,9 @@ type CallDone struct {
 type Submit struct {
 	Asked AskID
 	Key   string // makes a repetition harmless; empty: no such promise
-	User  string // who submits, at this site
+	// SHA256 is of all that is submitted, by which a repetition is known from another submission with its key. It is 0 without a key.
+	SHA256 [32]byte
+	User   string // who submits, at this site
 	// OwnOnly says that the user sees no jobs of others: they are answered for as jobs that are not there.
 	OwnOnly bool
 	Admin   bool // the user may favor jobs, and give them priorities

@@ -239,9 +239,10 @@ func (j *Job) PredictedCost() protocol.Micro {
 
 // Dedup remembers a submission by its key.
 type Dedup struct {
-	First protocol.JobID   `json:"first"`
-	Count int              `json:"count"`
-	At    protocol.Instant `json:"at"`
+	First  protocol.JobID   `json:"first"`
+	Count  int              `json:"count"`
+	At     protocol.Instant `json:"at"`
+	SHA256 [32]byte         `json:"sha256,omitzero"` // of what was submitted; 0: an earlier version, which did not keep it
 }
 
 // Archived is a finished job, with its last run.
