@@ -115,8 +115,9 @@ func (a *app) configCheckCommand() *cobra.Command {
 		Short: "Print all errors of a configuration",
 		Long: "Print all errors of a configuration, including those that only a start finds: keys and secrets\n" +
 			"that are missing or that other users can read or change, accounts that are missing on this machine,\n" +
-			"a Slurm that is not installed or too old, price areas that are unknown to a feed, and plugins of\n" +
-			"policies and feeds that do not start. If the site has a database, warn of partners that are not\n" +
+			"a Slurm that is not installed or too old or that lacks a partition, a spool that the accounts of jobs\n" +
+			"cannot reach, price areas that are unknown to a feed, and plugins of policies and feeds that do not\n" +
+			"start. If the site has a database, warn of partners that are not\n" +
 			"configured although jobs concern them, with the number of these jobs. Run it as root, or as the\n" +
 			"account of the peer.",
 		Example: "  switchyard config check --config site.toml",

@@ -128,11 +128,47 @@ func (s *Scheduler) discard(ctx context.Context, j *job, e entry) {
 		return
 	}
 	s.mu.Lock()
-	j.native = record
+	j.native, j.failed = record, e.state+", "+e.reason
+	if failed := s.launchFailure(j); j.state == queued {
+		j.reason = failed
+		s.changes.Report(&j.reported, j.change(protocol.Pending, failed))
+	}
 	s.mu.Unlock()
 	s.config.Log.Warn("job_ended_before_start", "job", j.tag.String(), "slurm_job", e.ID, "state", e.state, "reason", e.reason,
 		"advice", "it is submitted again; see whether its node reaches the spool")
 	s.again(ctx, j)
+}
+
+// launchFailure is the reason of a job that Slurm has ended before it started, and that was submitted again; empty: Slurm has
+// not. The lock is held.
+func (s *Scheduler) launchFailure(j *job) string {
+	times := len(j.native.Past)
+	if times == 0 {
+		return ""
+	}
+	why := ""
+	if j.failed != "" {
+		why = " (" + j.failed + ")"
+	}
+	return fmt.Sprintf("Slurm ended it before it started%s, %s of %d; see whether its account reaches the spool %s on the nodes",
+		why, protocol.Count(times, "time"), maxTries+1, s.config.Dir)
+}
+
+// Unlaunched says how many jobs wait that Slurm has ended before they started, and what to do; empty: none.
+func (s *Scheduler) Unlaunched() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	jobs := 0
+	for _, j := range s.jobs {
+		if j.state == queued && len(j.native.Past) > 0 {
+			jobs++
+		}
+	}
+	if jobs == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Slurm ended %s before the start, and has them again: see whether the accounts reach the spool %s on the nodes, "+
+		"and the logs of slurmd", protocol.Count(jobs, "waiting job"), s.config.Dir)
 }
 
 // again submits a job once more that has neither an entry in Slurm nor a claim. If

@@ -219,10 +219,19 @@ func (s *Scheduler) setPending(j *job, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.launched = time.Time{}
+	reason = withReason(s.launchFailure(j), reason)
 	if j.state == queued && j.reason != reason {
 		j.reason = reason
 		s.changes.Report(&j.reported, j.change(protocol.Pending, reason))
 	}
+}
+
+// withReason adds why Slurm has a job wait to why it was submitted again. Both may be empty.
+func withReason(failed, reason string) string {
+	if failed == "" || reason == "" {
+		return failed + reason
+	}
+	return failed + "; it waits: " + reason
 }
 
 // launching looks whether the wrapper of a job that has CPUs has claimed it. One

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/localsched/changefeed"
 	"github.com/switchyard-hpc/switchyard/localsched/spool"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
@@ -474,6 +475,17 @@ func (s *Scheduler) Unsee() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.snapshot = nil
+}
+
+// AfterFailures is the reason of a job that Slurm has wait, after it has ended the job so often before it started, and
+// what is said of all such jobs.
+func AfterFailures(times int, how, reason string) (of, all string) {
+	s := &Scheduler{config: Config{Dir: "/spool"}, jobs: map[protocol.Tag]*job{}, changes: changefeed.New(1)}
+	j := newJob(protocol.Tag{Job: 1, Epoch: 1}, "name", "/spool/jobs/1")
+	j.state, j.failed, j.native.Past = queued, how, make([]native, times)
+	s.jobs[j.tag] = j
+	s.setPending(j, reason)
+	return j.reason, s.Unlaunched()
 }
 
 // AdviceOn are the log events about the settings that scontrol show config prints.

@@ -54,6 +54,7 @@ type job struct {
 	retry    time.Time // no earlier is it submitted again
 	packing  *packing  // it waits for room for its files; under busy. nil: it does not
 	reason   string    // the last one reported while it waited
+	failed   string    // with which state and reason Slurm has last ended it before it started; empty: not seen
 	reported changefeed.Job
 }
 

@@ -127,10 +127,57 @@ func TestOldSlurm(t *testing.T) {
 	}
 	config := slurm.Config{Dir: newDir(t) + "/spool", Site: "north", Bin: bin}
 	_, err := slurm.Open(t.Context(), config)
-	for _, err := range []error{err, slurm.Check(t.Context(), config)} {
+	for _, err := range append(slurm.Check(t.Context(), config), err) {
 		if err == nil || !strings.Contains(err.Error(), "19.05.5, which is too old; the adapter needs 20.11") {
 			t.Error(err)
 		}
+	}
+}
+
+// TestCheck: a spool that no account of a job reaches, and partitions that Slurm does not have, are found before a start. A
+// controller that does not answer is no error.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only the peer of root starts jobs of other accounts")
+	}
+	bin, down := newDir(t), newDir(t)
+	for _, name := range []string{"sbatch", "squeue", "sinfo", "scontrol", "scancel"} {
+		version := "#!/bin/sh\n[ \"$1\" = --version ] && exec echo slurm 22.05.8\n"
+		testprogram.Write(t, filepath.Join(bin, name), version+"echo PartitionName=batch State=UP Default=YES MaxTime=UNLIMITED\n")
+		testprogram.Write(t, filepath.Join(down, name), version+"exit 1\n")
+	}
+	private := filepath.Join(newDir(t), "private")
+	if err := os.Mkdir(private, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		bin, spool string
+		partitions []string
+		want       string
+	}{
+		{bin, "/spool", nil, ""},
+		{bin, "/spool", []string{"batch", "nosuch"}, `no partition of Slurm is called "nosuch"; there are: batch`},
+		{down, "/spool", []string{"nosuch"}, ""},
+		{down, private + "/spool", nil, "chmod o+x " + private},
+	} {
+		said := fmt.Sprint(errors.Join(slurm.Check(t.Context(), slurm.Config{Dir: c.spool, Site: "north", Bin: c.bin, Partitions: c.partitions})...))
+		if c.want == "" && said != "<nil>" || !strings.Contains(said, c.want) {
+			t.Errorf("%+v: %s", c, said)
+		}
+	}
+}
+
+// TestAfterFailures: a job that Slurm cannot launch says so while it waits, and so does the site.
+func TestAfterFailures(t *testing.T) {
+	t.Parallel()
+	of, all := slurm.AfterFailures(2, "FAILED, JobLaunchFailure", "Resources")
+	if !strings.HasPrefix(of, "Slurm ended it before it started (FAILED, JobLaunchFailure), 2 times of 9; see whether its account reaches the spool /spool") ||
+		!strings.HasSuffix(of, "; it waits: Resources") || !strings.HasPrefix(all, "Slurm ended 1 waiting job before the start") {
+		t.Errorf("got %q and %q", of, all)
+	}
+	if of, all = slurm.AfterFailures(0, "", "Resources"); of != "Resources" || all != "" {
+		t.Errorf("without a failure: %q and %q", of, all)
 	}
 }
 

@@ -53,11 +53,29 @@ type Scheduler struct {
 
 var _ localsched.Scheduler = (*Scheduler)(nil)
 
-// Check reports whether Slurm's commands are installed and of a version that the adapter supports. The
-// controller need not answer.
-func Check(ctx context.Context, config Config) error {
-	_, err := newCommands(config.withDefaults()).version(ctx)
-	return err
+// Check reports whether Slurm's commands are installed and of a version that the adapter supports, whether the accounts of jobs
+// reach the spool, and whether Slurm has the partitions. The controller need not answer; then nothing is said of partitions.
+func Check(ctx context.Context, config Config) []error {
+	config = config.withDefaults()
+	c := newCommands(config)
+	if _, err := c.version(ctx); err != nil {
+		return []error{err}
+	}
+	var wrong []error
+	if err := spool.CheckReachable(config.Dir); err != nil {
+		wrong = append(wrong, err)
+	}
+	all, err := c.partitions(ctx)
+	if _, failed := errors.AsType[*commandError](err); failed {
+		return wrong
+	}
+	if err == nil {
+		_, err = ours(all, config.Partitions)
+	}
+	if err != nil {
+		wrong = append(wrong, err)
+	}
+	return wrong
 }
 
 // Open takes the spool, finds the jobs in it again, looks at the queue, and begins

@@ -82,6 +82,32 @@ func closedTo(dir string) string {
 	}
 }
 
+// CheckReachable says which directory above a spool keeps the accounts of jobs out of it, when the peer is root and starts
+// jobs under other accounts. Without the spool, whose owner is the peer, it is not known whether the peer of a directory
+// of another account is root: that one is taken for well, as is a directory that a group may pass through.
+func CheckReachable(dir string) error {
+	closed := closedTo(dir)
+	if closed == "" || os.Geteuid() != 0 {
+		return nil
+	}
+	info, err := os.Stat(closed)
+	if err != nil {
+		return fmt.Errorf("spool %s: %w", dir, err)
+	}
+	owner, is := info.Sys().(*syscall.Stat_t)
+	if !is || info.Mode()&0o010 != 0 && owner.Gid != 0 {
+		return nil
+	}
+	if made, err := os.Stat(dir); err == nil {
+		owner, is = made.Sys().(*syscall.Stat_t)
+	}
+	if !is || owner.Uid != 0 {
+		return nil
+	}
+	return fmt.Errorf("the accounts of jobs cannot reach the spool %s: directory %s lets only its owner pass; "+
+		"choose another spool, or let all accounts pass through the directory (chmod o+x %[2]s)", dir, closed)
+}
+
 // Tags lists the jobs that have a directory. Other names are logged and left alone.
 func (s *Spool) Tags() ([]protocol.Tag, error) {
 	entries, err := os.ReadDir(s.jobs)

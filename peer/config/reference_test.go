@@ -241,7 +241,7 @@ from all of ` + "`/etc/switchyard/*.toml`" + `. The format is [TOML](https://tom
   - The command also reports what a start or a later job would find: keys and secrets that are missing or that other
     accounts can use, accounts that do not exist, and accounts that need a peer that runs as root.
   - It checks price files and price areas, and starts each policy and price plugin for a moment.
-  - It opens no ports, does not call the local scheduler, and starts no plugin of the kind "localsched".
+  - It opens no ports and starts no plugin of the kind "localsched". Of Slurm it asks the version and the partitions.
   - Run it as root or as the peer's account. Files that another account may not read are listed, and not checked.
 - **Changes** of the keys marked ⟳ take effect with ` + "`switchyard reload`" + `, those of the other keys when the peer is
   restarted; see [operations.md](operations.md#changing-the-configuration).

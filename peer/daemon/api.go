@@ -34,6 +34,9 @@ func (d *Daemon) notes() (all []string) {
 	if lacks := d.queue.Uncontained(); lacks != "" {
 		all = append(all, lacks)
 	}
+	if note := d.queue.Unlaunched(); note != "" {
+		all = append(all, note)
+	}
 	if note := d.node.ClockNote(); note != "" {
 		all = append(all, note)
 	}

@@ -52,6 +52,7 @@ type Queue struct {
 
 	scheduler localsched.Scheduler
 	process   *process.Scheduler // nil: the batch system is another
+	slurm     *slurm.Scheduler   // nil: the batch system is another
 	pending   func() int64       // what jobs draw that the gate has handed on and that wait; nil: there is no gate
 	capacity  protocol.Capacity
 	described localsched.Description
@@ -160,6 +161,14 @@ func (q *Queue) Uncontained() string {
 		return ""
 	}
 	return q.process.Uncontained()
+}
+
+// Unlaunched says how many jobs Slurm ends before they start, and what to do; empty: none, or another batch system.
+func (q *Queue) Unlaunched() string {
+	if q.slurm == nil {
+		return ""
+	}
+	return q.slurm.Unlaunched()
 }
 
 // PendingDraw is what is kept, in milliwatts, for jobs that the gate has handed on and that wait
@@ -287,8 +296,8 @@ func checkDevices(cfg *config.Config) error {
 	return errors.Join(errs...)
 }
 
-// Check reports what a start would find wrong with the site's batch system, without its controller, and
-// which devices of the machine are missing.
+// Check reports what a start or the jobs would find wrong with the site's batch system, whose controller need not answer,
+// and which devices of the machine are missing.
 func Check(ctx context.Context, cfg *config.Config) error {
 	if cfg.LocalSched.Plugin == config.Process {
 		return checkDevices(cfg)
@@ -296,10 +305,11 @@ func Check(ctx context.Context, cfg *config.Config) error {
 	if cfg.LocalSched.Plugin != config.SlurmCommands {
 		return nil
 	}
-	if err := slurm.Check(ctx, slurmConfig(cfg, nil)); err != nil {
-		return fmt.Errorf("[localsched.slurm]: %w", err)
+	var errs []error
+	for _, err := range slurm.Check(ctx, slurmConfig(cfg, nil)) {
+		errs = append(errs, fmt.Errorf("[localsched.slurm]: %w", err))
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // SlurmAdvice says which settings of the Slurm of a configuration withhold information from the peer.
@@ -334,6 +344,7 @@ func (q *Queue) openSlurm(ctx context.Context) (localsched.Scheduler, error) {
 		return nil, fmt.Errorf("[localsched.slurm]: %w", err)
 	}
 	q.onClose("the local scheduler", opened.Close)
+	q.slurm = opened
 	return pluginhost.CheckedScheduler(opened), nil
 }
 
