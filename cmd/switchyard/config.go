@@ -117,9 +117,10 @@ func (a *app) configCheckCommand() *cobra.Command {
 			"that are missing or that other users can read or change, accounts that are missing on this machine,\n" +
 			"a Slurm that is not installed or too old or that lacks a partition, a spool that the accounts of jobs\n" +
 			"cannot reach, price areas that are unknown to a feed, and plugins of policies and feeds that do not\n" +
-			"start. If the site has a database, warn of partners that are not\n" +
-			"configured although jobs concern them, with the number of these jobs. Run it as root, or as the\n" +
-			"account of the peer.",
+			"start. Warn if Slurm's commands are installed and [localsched] plugin is not set, and, if the site has\n" +
+			"a database, of partners that are not configured although jobs concern them, with the number of these\n" +
+			"jobs. Without errors, print the local scheduler and its CPUs. Run it as root, or as the account of the\n" +
+			"peer.",
 		Example: "  switchyard config check --config site.toml",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -130,7 +131,7 @@ func (a *app) configCheckCommand() *cobra.Command {
 			if err = a.checkConfig(cmd.Context(), cfg); err != nil {
 				return err
 			}
-			a.printf("Configuration OK: site %s.\n", cfg.Site.Name)
+			a.printf("Configuration OK: site %s.\nLocal scheduler: %s.\n", cfg.Site.Name, daemon.LocalScheduler(cfg))
 			return nil
 		},
 	}
@@ -152,6 +153,9 @@ func (a *app) checkConfig(ctx context.Context, cfg *config.Config) error {
 		return &exitError{code: exitFailed}
 	}
 	a.warnOfMissing(ctx, cfg)
+	if warning := daemon.UnusedSlurm(cfg, a.getenv("PATH")); warning != "" {
+		a.notice("warning: %s", warning)
+	}
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/switchyard-hpc/switchyard/internal/testbed"
+	"github.com/switchyard-hpc/switchyard/internal/testprogram"
 	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/invitation"
@@ -197,6 +198,26 @@ func TestJoinAfterAPackage(t *testing.T) {
 	wantWords(t, command(t, "", "", "join", j.invitation, "--dir", dir), 0, sample+" was the sample, unchanged, and is now "+sample+".sample")
 	unchanged(t, dir, "partner-north.toml", "site.key", "site.key.pub", "site.toml", "switchyard.toml.sample")
 	wantWords(t, command(t, "", "", "config", "check", "--config", dir), 0, "Configuration OK: site south.")
+}
+
+// A site with Slurm has it from the start: without --slurm join says that the built-in scheduler is used.
+func TestJoinWithSlurm(t *testing.T) {
+	bin := privateDir(t)
+	for _, name := range []string{"sbatch", "squeue", "sinfo", "scontrol", "scancel"} {
+		testprogram.Write(t, filepath.Join(bin, name), "#!/bin/sh\n[ \"$1\" = --version ] && exec echo slurm 22.05.8\n"+
+			"echo PartitionName=batch State=UP Default=YES MaxTime=UNLIMITED\n")
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	n, _ := north(t)
+	invited, south := filepath.Join(privateDir(t), "invitation"), privateDir(t)
+	wantWords(t, command(t, "", "", "invite", "south", "--out", invited, "--url", "nats://north.example.org:7501", "--number", "2", "--config", n), 0)
+	wantWords(t, command(t, "", "", "join", invited, "--dir", south, "--slurm"), 2, "missing --spool DIR")
+	wantWords(t, command(t, "", "", "join", invited, "--dir", south, "--spool", "/shared"), 2, "add --slurm")
+	got := command(t, "", "", "join", invited, "--dir", south, "--slurm", "--spool", "/shared", "--slurm-conf", "/no-such/slurm.conf")
+	wantWords(t, got, 0, "local scheduler: slurm, which says at the start")
+	wantWords(t, command(t, "", "", "config", "show", "--config", south), 0, `plugin = "slurm"`, `spool = "/shared"`, `conf = "/no-such/slurm.conf"`)
+	wantWords(t, command(t, "", "", "join", invited, "--dir", south, "--slurm", "--spool", "/shared"), 2, "has a configuration already; set [localsched] there")
+	wantWords(t, command(t, "", "", "join", invited, "--dir", privateDir(t)), 0, "local scheduler: process, the built-in one, with the ")
 }
 
 // unchanged fails if there are other files in the directory than before.

@@ -16,6 +16,7 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/problems"
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 	"github.com/switchyard-hpc/switchyard/peer/config"
+	"github.com/switchyard-hpc/switchyard/peer/daemon"
 	"github.com/switchyard-hpc/switchyard/peer/identity"
 	"github.com/switchyard-hpc/switchyard/peer/invitation"
 	"github.com/switchyard-hpc/switchyard/protocol"
@@ -28,8 +29,47 @@ type joining struct {
 	newFiles
 
 	dir, listen, url, out string
+	slurm                 slurmFlags
 	number                int
 	nats                  map[string]string // keys of [nats] and their files
+}
+
+// slurmFlags make Slurm the local scheduler of a new site.
+type slurmFlags struct {
+	on          bool
+	conf, spool string
+}
+
+func (f *slurmFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.on, "slurm", false, "the new site runs jobs by its Slurm (default: by the built-in scheduler, on this computer)")
+	cmd.Flags().StringVar(&f.spool, "spool", "", "with --slurm, `directory` for jobs, which the compute nodes see under the same path")
+	cmd.Flags().StringVar(&f.conf, "slurm-conf", "", "with --slurm, `file` slurm.conf (default: as Slurm's commands find it)")
+}
+
+// table is [localsched] of the site; empty: the defaults are meant.
+func (f *slurmFlags) table() (string, error) {
+	switch {
+	case !f.on && (f.spool != "" || f.conf != ""):
+		return "", usage("--spool and --slurm-conf are for a site with Slurm; add --slurm")
+	case !f.on:
+		return "", nil
+	case f.spool == "":
+		return "", usage("--slurm: missing --spool DIR for the jobs, a directory that the compute nodes see under the same path")
+	}
+	var out strings.Builder
+	fmt.Fprintf(&out, "\n[localsched]\nplugin = %s\n\n[localsched.slurm]\n", settings.Quote(config.SlurmCommands))
+	for _, one := range []struct{ key, path string }{{"spool", f.spool}, {"conf", f.conf}} {
+		if one.path == "" {
+			continue
+		}
+		path, err := filepath.Abs(one.path)
+		if err != nil {
+			return "", fmt.Errorf("--slurm: %w", err)
+		}
+		fmt.Fprintf(&out, "%s = %s\n", one.key, settings.Quote(path))
+	}
+	out.WriteString("# partitions = [\"batch\"]               # default: the default partition; docs/slurm.md\n")
+	return out.String(), nil
 }
 
 func (a *app) joinCommand() *cobra.Command {
@@ -46,10 +86,13 @@ func (a *app) joinCommand() *cobra.Command {
 			"If the sites of the grid meet at [nats] url, the invitation has that, and --nats names the files by\n" +
 			"which this site shows itself there: nkey, creds or token, and ca. The administrator of the NATS system\n" +
 			"gives them to you; no invitation has them.\n\n" +
+			"With --slurm, jobs run by the Slurm of the new site, of which config check looks at version and partitions.\n" +
+			"Otherwise the built-in scheduler runs them on this computer.\n\n" +
 			"No job of the partner runs here unless --max-jobs and --user permit it, or the file is edited.\n\n" +
 			"Exit codes: 0 done, 1 refused.",
 		Example: "  switchyard join south.invitation --dir /etc/switchyard --out south.answer\n" +
 			"  switchyard join south.invitation --dir /etc/switchyard --listen 0.0.0.0:7501 --url nats://switchyard.south.example.org:7501\n" +
+			"  switchyard join south.invitation --dir /etc/switchyard --slurm --spool /shared/switchyard/spool\n" +
 			"  switchyard join south.invitation --dir /etc/switchyard --nats nkey=/etc/switchyard/nats.nkey --nats ca=/etc/switchyard/nats-ca.pem",
 		Args: onePath("invitation"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +106,7 @@ func (a *app) joinCommand() *cobra.Command {
 	flags.StringVar(&j.url, "url", "", "`URL` at which partners reach the site (default: that of --listen)")
 	flags.IntVar(&j.number, "number", 0, "`number` of the site in the grid, if the invitation leaves it open")
 	flags.StringToStringVar(&j.nats, "nats", nil, "`KEY=FILE` of [nats]: nkey, creds, token or ca; may be given several times")
+	j.slurm.addTo(cmd)
 	j.addTo(cmd)
 	return cmd
 }
@@ -127,6 +171,7 @@ func (j *joining) join(ctx context.Context, v *invitation.Invitation, number pro
 	if j.out == "" {
 		j.printf("%s", text)
 	}
+	j.notice("local scheduler: %s", daemon.LocalScheduler(cfg))
 	if j.aside != "" {
 		j.notice("%s was the sample, unchanged, and is now %[1]s%s", j.aside, asideName)
 	}
@@ -169,7 +214,11 @@ func (j *joining) newSite(v *invitation.Invitation, number protocol.SiteNumber) 
 		wrong.Add(problems.Place{}, "the invitation leaves the number of the site open; choose one that no other site of the grid has, by --number")
 	}
 	by = invitation.Site{Name: v.For, Number: number}
+	scheduler := ""
 	connects, err := j.connects(v)
+	if err == nil {
+		scheduler, err = j.slurm.table()
+	}
 	if err == nil {
 		by.URL, err = j.reached(v, j.listen)
 	}
@@ -189,7 +238,7 @@ func (j *joining) newSite(v *invitation.Invitation, number protocol.SiteNumber) 
 		return by, nil, err
 	}
 	by.PublicKey = key.Public()
-	return by, key, j.write(files[0], siteText(&by, connects))
+	return by, key, j.write(files[0], siteText(&by, connects)+scheduler)
 }
 
 // outFiles are the file for the answer, if it gets one.
@@ -207,6 +256,9 @@ func (j *joining) knownSite(v *invitation.Invitation, number protocol.SiteNumber
 	}
 	if len(j.nats) > 0 {
 		return by, nil, usage("--nats: %s has a configuration already; set the files in [nats] there", j.dir)
+	}
+	if j.slurm != (slurmFlags{}) {
+		return by, nil, usage("--slurm, --spool and --slurm-conf: %s has a configuration already; set [localsched] there", j.dir)
 	}
 	from := configFlag{j.dir}
 	cfg, err := from.load(j.app)

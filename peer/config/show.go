@@ -11,6 +11,12 @@ import (
 	"github.com/switchyard-hpc/switchyard/internal/settings"
 )
 
+// Sets reports whether a file of the configuration sets a key, such as "localsched.plugin"; otherwise it has its default.
+func (c *Config) Sets(key string) bool {
+	_, set := c.places[key]
+	return set
+}
+
 // Show prints the configuration as TOML that [Load] reads again, with a comment
 // that tells where each value comes from. Effective: also the values that no file
 // sets.
