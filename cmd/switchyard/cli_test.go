@@ -471,7 +471,7 @@ func TestSitesUnderAPowerBudget(t *testing.T) {
 		"cygnus     -  up       -     0    0 %       0  0:00:00     0      0        -     1260 kW\n" +
 		"draco      -  up       -     0    0 %       0  0:00:00     0      0        -     0/20 kW\n" +
 		"dorado     -  up       -     0    0 %       0  0:00:00     0      0        -       0/0 W\n" +
-		"eridanus   -  down     -     -      -       -        -     0      0        -           -\n"
+		"eridanus   -  down     -     -      -       -        -     0      0        -           -  see switchyard doctor\n"
 	if got := command(t, serve(t, n), "", "sites"); got != (result{0, want, ""}) {
 		t.Errorf("got\n%s%s\nwant\n%s", got.stdout, got.stderr, want)
 	}

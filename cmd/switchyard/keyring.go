@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -102,9 +103,9 @@ const mostMembers = 3
 
 // members are addresses at which members of the gossip are found, this site's first.
 func members(g *config.Gossip) (out []string) {
-	for _, one := range append([]string{g.Advertise, g.Bind}, g.Join...) {
+	for _, one := range append([]string{cmp.Or(g.Advertise, g.Bind)}, g.Join...) {
 		ip, err := netip.ParseAddrPort(one)
-		if one == "" || err == nil && (ip.Addr().IsUnspecified() || ip.Port() == 0) || one == g.Bind && g.Advertise != "" || slices.Contains(out, one) {
+		if err == nil && (ip.Addr().IsUnspecified() || ip.Port() == 0) || slices.Contains(out, one) {
 			continue
 		}
 		out = append(out, one)
@@ -142,7 +143,7 @@ func (a *app) keyringOpenCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&o.advertise, "advertise", "", "`IP:PORT` at which other sites reach the gossip of this one")
-	cmd.Flags().StringVar(&o.bind, "bind", "", "`IP:PORT` where the gossip of this site listens (default: all addresses)")
+	cmd.Flags().StringVar(&o.bind, "bind", "", "`IP:PORT` where the gossip of this site listens (default: all addresses, at the port of --advertise)")
 	o.from.addTo(a, cmd)
 	return cmd
 }
@@ -215,13 +216,27 @@ func (o *openingKeyring) checked(ctx context.Context, path, keyring string) erro
 	return err
 }
 
+// boundTo is where a site listens that is reached at an address: at its port, on all addresses of the machine; empty: it is no address,
+// which the check of the configuration says.
+func boundTo(advertise string) string {
+	at, err := netip.ParseAddrPort(advertise)
+	if err != nil {
+		return ""
+	}
+	all := netip.IPv4Unspecified()
+	if at.Addr().Is6() {
+		all = netip.IPv6Unspecified()
+	}
+	return netip.AddrPortFrom(all, at.Port()).String()
+}
+
 // table is the file with the table [gossip] of a site that had none.
 func (o *openingKeyring) table(k *invitation.Keyring) string {
 	var out strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&out, format+"\n", args...) }
 	line("# Written by: switchyard keyring open. docs/configuration.md has all keys.\n\n[gossip]")
-	if o.bind != "" {
-		line("bind = %s", settings.Quote(o.bind))
+	if bind := cmp.Or(o.bind, boundTo(o.advertise)); bind != "" {
+		line("bind = %s", settings.Quote(bind))
 	}
 	line("advertise = %s", settings.Quote(o.advertise))
 	join := make([]string, 0, len(k.Members))
@@ -229,6 +244,9 @@ func (o *openingKeyring) table(k *invitation.Keyring) string {
 		if member != o.advertise {
 			join = append(join, settings.Quote(member))
 		}
+	}
+	if len(join) == 0 {
+		o.notice("warning: %s has sealed no address of a member with the keyring; set join in [gossip] to an address at which its gossip is reached, else this site finds no other", k.By)
 	}
 	line("join = [%s]", strings.Join(join, ", "))
 	line("keyring = \"gossip.keys\"")

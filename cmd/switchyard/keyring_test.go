@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/peer/config"
 	"github.com/switchyard-hpc/switchyard/peer/gossip"
 )
 
@@ -49,12 +50,19 @@ func TestKeyringIsSealedForAPartner(t *testing.T) {
 	wantWords(t, g.open(t), 2, "missing --advertise IP:PORT")
 	wantWords(t, g.open(t, "--advertise", "south:7601"), 1, "gossip.advertise", "is not an IP address and port")
 	unchanged(t, g.south, "partner-north.toml", "site.key", "site.key.pub", "site.toml")
+	wantWords(t, g.open(t, "--advertise", "[2001:db8::9]:7603"), 0)
+	wantWords(t, command(t, "", "", "config", "show", "--config", g.south), 0, `bind = "[::]:7603"`)
+	for _, name := range []string{"gossip.keys", "gossip.toml"} {
+		if err = os.Remove(filepath.Join(g.south, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	wantWords(t, g.open(t, "--advertise", "192.0.2.9:7601"), 0, "gossip.keys. The peer gossips after its next start")
 	got, err := gossip.LoadKeys(filepath.Join(g.south, "gossip.keys"))
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("south has other keys, %v", err)
 	}
-	wantWords(t, command(t, "", "", "config", "show", "--config", g.south), 0, `"192.0.2.9:7601"`, `["192.0.2.7:7601", "east.example.org:7601"]`)
+	wantWords(t, command(t, "", "", "config", "show", "--config", g.south), 0, `"192.0.2.9:7601"`, `bind = "0.0.0.0:7601"`, `["192.0.2.7:7601", "east.example.org:7601"]`)
 	wantWords(t, g.open(t, "--advertise", "192.0.2.9:7601"), 2, "the configuration has [gossip] already")
 	wantWords(t, g.open(t), 1, "gossip.keys: exists already, and is not replaced")
 	if err = os.Remove(filepath.Join(g.south, "gossip.keys")); err != nil {
@@ -108,4 +116,22 @@ func TestKeyringsThatAreRefused(t *testing.T) {
 	}
 	n, _ := north(t)
 	wantWords(t, command(t, "", "", "keyring", "seal", "south", "--out", filepath.Join(n, "x"), "--config", n), 1, "site north has no [gossip], so it has no keyring")
+}
+
+// The address of a site that is bound to the one at which it is reached goes with its keyring.
+func TestMembersOfAKeyring(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		of   config.Gossip
+		want string
+	}{
+		{config.Gossip{Bind: "127.0.0.1:7601", Advertise: "127.0.0.1:7601", Join: []string{"east:7601"}}, "[127.0.0.1:7601 east:7601]"},
+		{config.Gossip{Bind: "192.0.2.7:7601", Advertise: "192.0.2.8:7601"}, "[192.0.2.8:7601]"},
+		{config.Gossip{Bind: "192.0.2.7:7601", Join: []string{"192.0.2.7:7601"}}, "[192.0.2.7:7601]"},
+		{config.Gossip{Bind: "0.0.0.0:7601"}, "[]"},
+	} {
+		if got := fmt.Sprint(members(&c.of)); got != c.want {
+			t.Errorf("%+v: %s, want %s", c.of, got, c.want)
+		}
+	}
 }

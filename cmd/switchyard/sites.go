@@ -23,7 +23,7 @@ func (a *app) sitesCommand() *cobra.Command {
 			"busy in RUS. RESOURCES and FEATURES are shown if any site has some: what jobs can ask for with --gres,\n" +
 			"--gpus and --constraint; the count is of all nodes together. The NOTE of this site has the active policies, the errors of its power budget's\n" +
 			"feeds, the end of the roster if it is near or past, and the state of its electricity prices; \"no gossip\" means that this site knows the load\n" +
-			"of a partner only from its quotes and volunteer messages. The NOTE of a partner names a rejected key if that keeps its\n" +
+			"of a partner only from its quotes and volunteer messages, and so it is if no member of the gossip answers. The NOTE of a partner names a rejected key if that keeps its\n" +
 			"link down, and says which of two keys it uses if next_public_key is set.",
 		Example: "  switchyard sites\n  switchyard sites --json",
 		Args:    noArgs,
@@ -34,6 +34,6 @@ func (a *app) sitesCommand() *cobra.Command {
 			return display.Grid{}, err
 		}
 		info, err := a.client().Info(ctx)
-		return display.Grid{Sites: sites, Rules: info.Rules, Gossip: info.Gossip, Alarms: info.Alarms, Roster: info.Roster}, err
+		return display.Grid{Sites: sites, Rules: info.Rules, Gossip: info.Gossip, GossipAlone: info.GossipAlone, Alarms: info.Alarms, Roster: info.Roster}, err
 	}, display.Sites)
 }

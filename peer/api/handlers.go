@@ -485,6 +485,9 @@ func (s *server) info(w http.ResponseWriter, r *http.Request, who caller) error 
 	if s.Power != nil {
 		info.Power = s.Power(r.Context())
 	}
+	if s.Alone != nil {
+		info.GossipAlone = s.Alone()
+	}
 	if s.Alarms != nil && !who.public {
 		info.Alarms = s.Alarms()
 	}

@@ -52,9 +52,10 @@ type Config struct {
 	Prices  func() *price.Forecast           // of electricity, which quotes go by; nil, or answering nil: none are known
 	Power   func(context.Context) *Power     // now; nil, or answering nil: there is no power budget
 
-	Gossip  bool     // whether the site exchanges load data by gossip
-	Private bool     // people see their own jobs only, but for root, the peer's account and Admins
-	Admins  []string // users who see and may cancel the jobs of all users
+	Gossip  bool        // whether the site exchanges load data by gossip
+	Alone   func() bool // whether no other member of its gossip answers; nil: not known
+	Private bool        // people see their own jobs only, but for root, the peer's account and Admins
+	Admins  []string    // users who see and may cancel the jobs of all users
 
 	Mail bool // whether the site sends mail about jobs
 

@@ -57,6 +57,7 @@ type Info struct {
 	Uptime        protocol.Duration   `json:"uptime_ms"`
 	Rules         Rules               `json:"rules"`
 	Gossip        bool                `json:"gossip"`                     // whether the site exchanges load data by gossip
+	GossipAlone   bool                `json:"gossip_alone,omitempty"`     // whether no other member of the gossip answers
 	Power         *Power              `json:"power,omitempty"`            // nil: the site has no power budget
 	Staging       int64               `json:"max_staging_bytes"`          // that go with a job of the site to another one, as an archive; 0: none do
 	Upload        int64               `json:"max_upload_bytes,omitempty"` // of files that come over TCP with one request, as an archive; 0: none do

@@ -40,6 +40,10 @@ func (d *Daemon) notes() (all []string) {
 	if note := d.node.ClockNote(); note != "" {
 		all = append(all, note)
 	}
+	if d.gossipsAlone() {
+		all = append(all, "no other member of the gossip answers, so that the load of partners is known only from their quotes; "+
+			"see that [gossip] join names members, that bind has the port at which advertise is reached, and that firewalls let TCP and UDP pass")
+	}
 	if d.certificate != nil {
 		if ends := d.certificate.Ends(); time.Until(ends) < certificateNotice {
 			all = append(all, "the certificate of the API over TCP expires at "+protocol.InstantOf(ends).Text()+"; replace the files of [api] cert_file and key_file")
@@ -241,7 +245,7 @@ func (d *Daemon) startAPI(ctx context.Context) error {
 			Version: d.options.Build.Version, Log: d.log, Ready: func() { close(ready) }, Rules: d.rules, Reload: d.reload,
 			Plugins: d.pluginStatus, Changes: d.settings.changes, Prices: d.pricesAhead, Power: d.power, Database: &database{d: d}, ExportRemote: d.cfg.Submit.ExportRemote,
 			Private: d.cfg.API.Private, Admins: d.cfg.API.Admins, Events: d.events,
-			Alarms: d.budget.Alarms, Notes: d.notes, Roster: d.rosterNote, Staging: d.cfg.Staging.MaxBytes.Bytes(), Gossip: d.gossip != nil, Mail: d.cfg.Mail != nil,
+			Alarms: d.budget.Alarms, Notes: d.notes, Roster: d.rosterNote, Staging: d.cfg.Staging.MaxBytes.Bytes(), Gossip: d.gossip.Load() != nil, Alone: d.gossipsAlone, Mail: d.cfg.Mail != nil,
 			SlurmCommands: d.queue.SlurmCommands(), MaxArraySize: d.cfg.Limits.MaxArraySize,
 			Network: network, ReadFile: d.deliverer.ReadFile, Audit: d.audit, Answered: d.meter.Requested,
 		})

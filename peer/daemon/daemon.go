@@ -87,9 +87,9 @@ type Daemon struct {
 	issuers     []*openid.Verifier // of tokens that the API over TCP takes, as the configuration has them
 	node        *node.Node
 	links       *bus.Bus
-	gossip      *gossip.Gossip // nil: the site does not gossip
-	closers     []func() error // of what runs, in the order in which it was started
-	failed      chan struct{}  // gets one for each part that ended by itself
+	gossip      atomic.Pointer[gossip.Gossip] // nil: the site does not gossip
+	closers     []func() error                // of what runs, in the order in which it was started
+	failed      chan struct{}                 // gets one for each part that ended by itself
 }
 
 // How many events are kept for those who follow them, more than a few full batches bring, and how many bytes of them, at most: those with

@@ -88,18 +88,18 @@ func (d *Daemon) startGossip(cfg *config.Config, key *identity.Key, members []st
 	if err != nil {
 		return err // it names the key and the remedy
 	}
-	d.gossip = talk
+	d.gossip.Store(talk)
 	d.node.Attach(transport{d.links}, talk)
 	return nil
 }
 
 // stopGossip ends what startGossip has begun, if it has. The caller holds reloading.
 func (d *Daemon) stopGossip() error {
-	talk := d.gossip
+	talk := d.gossip.Load()
 	if talk == nil {
 		return nil
 	}
-	d.gossip = nil
+	d.gossip.Store(nil)
 	d.node.Attach(transport{d.links}, nil)
 	if err := talk.Leave(gossipLeave); err != nil {
 		d.log.Debug("gossip_left_in_silence", "error", err) // the others find out by themselves
@@ -107,19 +107,26 @@ func (d *Daemon) stopGossip() error {
 	return talk.Close()
 }
 
+// gossipsAlone reports whether the site gossips and no other member answers, although it has partners.
+func (d *Daemon) gossipsAlone() bool {
+	talk := d.gossip.Load()
+	return talk != nil && len(d.active.Load().Partners) > 0 && len(talk.Members()) == 0
+}
+
 // changeGossip has the gossip go on with the keys of a configuration. Members know this one by its key, so that with another
 // one it leaves and joins again.
 func (d *Daemon) changeGossip(cfg *config.Config, key *identity.Key) error {
+	talk := d.gossip.Load()
 	switch {
 	case d.cfg.Gossip == nil:
 		return nil
-	case d.gossip != nil && key.Public() == d.gossip.Self().PublicKey:
-		d.gossip.SetTrusted(cfg.Trusted())
+	case talk != nil && key.Public() == talk.Self().PublicKey:
+		talk.SetTrusted(cfg.Trusted())
 		return nil
 	}
 	var members []string
-	if d.gossip != nil {
-		for _, one := range d.gossip.Members() {
+	if talk != nil {
+		for _, one := range talk.Members() {
 			members = append(members, one.Address)
 		}
 	}

@@ -22,6 +22,8 @@ type Grid struct {
 	Gossip bool      `json:"gossip"` // whether this site exchanges load data by gossip
 	Alarms []string  `json:"alarms,omitempty"`
 	Roster string    `json:"roster,omitempty"` // that the roster ends soon or has ended; empty: neither
+
+	GossipAlone bool `json:"gossip_alone,omitempty"` // whether no other member of the gossip answers
 }
 
 // Sites lists the sites of the grid.
@@ -132,6 +134,12 @@ func linkNote(site view.Site, grid Grid) string {
 		return notes(console.Plain(site.Reason), prices)
 	case site.Self && grid.Rules != (api.Rules{}):
 		return notes(Rules(grid.Rules), noGossip(grid), prices)
+	case site.Link == "down" && !site.Self:
+		note := "see switchyard doctor"
+		if site.LastSeen != 0 {
+			note = "last seen " + console.Clock(site.LastSeen) + "; " + note
+		}
+		return note
 	case site.LastSeen != 0 && site.Link != "up" && !site.Self:
 		return "last seen " + console.Clock(site.LastSeen)
 	}
@@ -140,7 +148,10 @@ func linkNote(site view.Site, grid Grid) string {
 
 // noGossip explains loads that are old or absent.
 func noGossip(grid Grid) string {
-	if grid.Gossip {
+	switch {
+	case grid.GossipAlone:
+		return "no member of the gossip answers (switchyard doctor says what to look at)"
+	case grid.Gossip:
 		return ""
 	}
 	return "no gossip"
