@@ -392,3 +392,26 @@ func TestLoadOfIsolator(t *testing.T) {
 		t.Errorf("the load of b is %+v", b)
 	}
 }
+
+// A job that names a site which cannot be reached says which and why it waits.
+func TestNamedSiteThatIsDown(t *testing.T) {
+	t.Parallel()
+	w := twoSites(t)
+	w.Advance(protocol.Minute)
+	w.Crash("b")
+	w.Disconnect("a", "b")
+	w.Advance(protocol.Minute)
+	named := twoCPUs(protocol.Hour)
+	named.Spec.Sites = []protocol.SiteName{"b"}
+	id := submit(t, w, named)
+	w.Advance(protocol.Minute)
+	wantAt(t, w, id, "", protocol.Pending)
+	if why := shown(w, id).Reason; !strings.HasPrefix(why, view.ReasonAllDeclined) || !strings.Contains(why, "b: it cannot be reached") {
+		t.Errorf("the job waits because of %q", why)
+	}
+	if err := w.Restart("b"); err != nil {
+		t.Fatal(err)
+	}
+	w.Advance(30 * protocol.Second)
+	wantAt(t, w, id, "b", protocol.Running)
+}

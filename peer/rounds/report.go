@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/peer/eligible"
+	"github.com/switchyard-hpc/switchyard/peer/partner"
 	"github.com/switchyard-hpc/switchyard/peer/pricing"
 	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/plugins/policy"
@@ -62,17 +63,18 @@ func (p *Report) describe(row int, a *Ask, q view.Quote) view.Quote {
 }
 
 // leftOut are the partners that the round does not ask about the job whose first row is i, and that it could: those that are drained, that gave it
-// back and said why, and, if it is a component that starts with others, those that cannot reserve CPUs.
+// back and said why, that the job names and that cannot be reached, and, if it is a component that starts with others, those that cannot reserve CPUs.
 func (p *Report) leftOut(i int) (out []view.Quote) {
 	j := p.Asking.Job(i)
 	if j.Row == nil || p.LocalOnly {
 		return nil
 	}
 	for _, one := range p.Asking.Partners {
-		if p.Round.AskOf(one) != nil || !one.Available() {
+		site, spec := one.AsSite(), &p.Round.Specs[i]
+		named := len(spec.Sites) > 0 && spec.Allows(one.Site)
+		if p.Round.AskOf(one) != nil || !one.Available() && !named {
 			continue
 		}
-		site, spec := one.AsSite(), &p.Round.Specs[i]
 		q := protocol.Quote{Declined: j.Excluded.Reason(one.Site, p.Now)}
 		if one.Row.Drain.StopsSending() && site.Judge(spec, j.Row.Together()) == eligible.Eligible {
 			q.Declined = one.Row.Drain.String()
@@ -80,12 +82,26 @@ func (p *Report) leftOut(i int) (out []view.Quote) {
 		if j.Row.Together() && site.Judge(spec, true) == eligible.HoldsNoRoom {
 			q.Declined = site.IneligibleReason(spec, true)
 		}
+		if !one.Available() {
+			q.Declined = unavailableReason(one)
+		}
 		if q.Declined == "" {
 			continue
 		}
 		out = append(out, p.describe(i, nil, view.NewQuote(one.Site, q, one.Load, one.LoadAge(p.Now))))
 	}
 	return out
+}
+
+// unavailableReason is why no jobs can be exchanged with a partner now.
+func unavailableReason(one *partner.Partner) string {
+	switch {
+	case one.Barred != "":
+		return one.Barred
+	case one.Linked && one.Unresponsive:
+		return "it does not answer in time"
+	}
+	return "it cannot be reached"
 }
 
 // Row are the quotes for a row, the least turnaround first, refusals last, each by name: at most so
