@@ -54,7 +54,7 @@ func TestServer(t *testing.T) {
 		t.Fatal(err)
 	}
 	here := g.Sites[0]
-	token := filepath.Join(g.Dir, "token")
+	token := filepath.Join(g.Dir, "config", "switchyard", "token") // in a directory that token create makes
 	if got := g.at(t, here, "", "token", "create", "--out", token, "--note=e2e"); got.code != 0 || got.stdout != "" || !strings.Contains(got.stderr, "scopes read,submit") {
 		t.Fatalf("token create: %+v", got)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,6 +70,9 @@ func (a *app) tokenCreateCommand() *cobra.Command {
 func (a *app) createToken(ctx context.Context, wanted api.NewToken, out string) error {
 	to := os.Stdout
 	if out != "" { // first, so that no token is made in vain
+		if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
+			return fmt.Errorf("directory for the token: %w", err)
+		}
 		file, err := os.OpenFile(out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
 			return fmt.Errorf("file for the token: %w", err)

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"net/http"
@@ -104,6 +105,9 @@ func (s *Server) token() (string, error) {
 		return "", nil
 	}
 	text, err := fileguard.Secret(s.TokenFile, maxTokenFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("token file: %s does not exist; make a token on the machine of the peer by \"switchyard token create\" and put it there, or name another file by --token-file", s.TokenFile)
+	}
 	if err != nil {
 		return "", fmt.Errorf("token file: %w", err)
 	}

@@ -599,7 +599,7 @@ func TestDialServer(t *testing.T) {
 		"no TLS":             {api.Server{URL: "http://h:1", TokenFile: good}, "use https"},
 		"a path":             {api.Server{URL: "https://h:1/v1", TokenFile: good}, "use https"},
 		"a secret":           {api.Server{URL: "https://u:p@h:1", TokenFile: good}, "use https"},
-		"no token":           {api.Server{URL: "https://h:1", TokenFile: filepath.Join(dir, "none")}, "token file"},
+		"no token":           {api.Server{URL: "https://h:1", TokenFile: filepath.Join(dir, "none", "token")}, "does not exist; make a token on the machine of the peer"},
 		"a token for all":    {api.Server{URL: "https://h:1", TokenFile: open}, "token file"},
 		"an empty token":     {api.Server{URL: "https://h:1", TokenFile: empty}, "has no token"},
 		"no certificate":     {api.Server{URL: "https://h:1", TokenFile: good, CAFile: filepath.Join(dir, "none")}, "certificate"},
