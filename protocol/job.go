@@ -112,6 +112,15 @@ func (r *Request) Equal(other Request) bool {
 // LeastTime is the shortest limit with which the job may start.
 func (r *Request) LeastTime() Duration { return cmp.Or(r.MinTime, r.WallTime) }
 
+// TotalMemoryMB is the memory that the job asks for on the fewest nodes that it takes; of more than [MaxMemory] it is one more than that.
+func (r *Request) TotalMemoryMB() int64 {
+	nodes := int64(max(1, r.LeastNodes()))
+	if r.MemoryMB > MaxMemory/nodes {
+		return MaxMemory + 1
+	}
+	return r.MemoryMB * nodes
+}
+
 // CheckRequest says what is wrong with the request, if anything, wherever it is submitted.
 func (r *Request) CheckRequest() error {
 	switch {
@@ -121,8 +130,12 @@ func (r *Request) CheckRequest() error {
 		return fmt.Errorf("the job's time limit is %s; give a positive one", r.WallTime.Text())
 	case r.MinTime < 0 || r.MinTime > r.WallTime:
 		return fmt.Errorf("the least time limit that the job takes is %s; give one between 0 and its time limit, %s", r.MinTime.Text(), r.WallTime.Text())
+	case r.WallTime > MaxWallTime:
+		return fmt.Errorf("the job's time limit is %s; give one of at most %s", r.WallTime.Text(), MaxWallTime.Text())
 	case r.Nodes < 0 || r.MemoryMB < 0:
 		return fmt.Errorf("the job asks for %d nodes and %d MB; neither may be negative", r.Nodes, r.MemoryMB)
+	case r.TotalMemoryMB() > MaxMemory:
+		return fmt.Errorf("the job asks for %d MB on each of %d nodes; ask for at most %d MB together", r.MemoryMB, max(1, r.LeastNodes()), MaxMemory)
 	}
 	if err := r.CheckLayout(); err != nil {
 		return fmt.Errorf("the job %w", err)

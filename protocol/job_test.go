@@ -168,3 +168,30 @@ func TestPowerClassOf(t *testing.T) {
 		t.Errorf("a job is not like itself: %d", again)
 	}
 }
+
+// TestLargestRequests: a request is as large as its bounds at most, on all nodes together.
+func TestLargestRequests(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		change func(r *protocol.Request)
+		fault  string
+	}{
+		"the longest limit":     {func(r *protocol.Request) { r.WallTime = protocol.MaxWallTime }, ""},
+		"a longer one":          {func(r *protocol.Request) { r.WallTime = protocol.MaxWallTime + 1 }, "time limit"},
+		"the longest there is":  {func(r *protocol.Request) { r.WallTime = protocol.Never }, "time limit"},
+		"the most memory":       {func(r *protocol.Request) { r.MemoryMB = protocol.MaxMemory }, ""},
+		"more":                  {func(r *protocol.Request) { r.MemoryMB = protocol.MaxMemory + 1 }, "MB together"},
+		"the most on two nodes": {func(r *protocol.Request) { r.MemoryMB, r.Nodes = protocol.MaxMemory/2, 2 }, ""},
+		"more on two nodes":     {func(r *protocol.Request) { r.MemoryMB, r.Nodes = protocol.MaxMemory/2+1, 2 }, "MB together"},
+		"a product of 0":        {func(r *protocol.Request) { r.MemoryMB, r.Nodes = 1<<62, 4 }, "MB together"},
+	} {
+		spec := protocol.Spec{Request: protocol.Request{CPUs: 4, WallTime: protocol.Hour}}
+		tt.change(&spec.Request)
+		switch err := spec.Check(); {
+		case tt.fault == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case tt.fault != "" && (err == nil || !strings.Contains(err.Error(), tt.fault)):
+			t.Errorf("%s: %v, want %q", name, err, tt.fault)
+		}
+	}
+}

@@ -25,6 +25,9 @@ const (
 	MaxConstraint      = 1024                               // bytes of an expression of features
 	MaxConstraintDepth = 16                                 // of its parentheses
 
+	MaxWallTime = 100 * 365 * Day // of a job
+	MaxMemory   = 1 << 40         // MB of a job, on all of its nodes together
+
 	MaxScript = 4 << 20 // bytes
 	MaxArgs   = 65536   // arguments of a script, and as many variables
 	MaxWords  = 2 << 20 // bytes of both together, as they are submitted

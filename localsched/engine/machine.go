@@ -130,8 +130,8 @@ func (m perCPU) memoryCPUs(r protocol.Request) int {
 	if m.capacity.MemoryMB <= 0 {
 		return 0
 	}
-	asked := r.MemoryMB * int64(max(1, r.LeastNodes()))
 	total := m.capacity.MemoryMB * int64(max(1, m.capacity.Nodes))
+	asked := min(r.TotalMemoryMB(), total+1) // more needs more CPUs than there are
 	return int(ceil(asked*int64(m.capacity.CPUs), total))
 }
 

@@ -31,7 +31,7 @@ type jobRecord struct {
 // limits are what the job's processes may have together. All nodes are this machine.
 func (r *jobRecord) limits() cgroup.Limits {
 	request := r.Submission.Spec.Request
-	return cgroup.Limits{MemoryMB: request.MemoryMB * int64(max(1, request.LeastNodes())), Processes: r.MaxProcesses}
+	return cgroup.Limits{MemoryMB: request.TotalMemoryMB(), Processes: r.MaxProcesses}
 }
 
 // placeRecord is the file place: where the engine wants the job, if its places have names, for how long, and
