@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"maps"
 	"net/http"
 	"os"
@@ -442,5 +443,20 @@ func TestPayloadOfDescriptionIsDecoded(t *testing.T) {
 	}
 	if !reflect.DeepEqual(got.Jobs[0].Payload, want) {
 		t.Errorf("got %+v, want %+v", got.Jobs[0].Payload, want)
+	}
+}
+
+// The overview of the package names each request.
+func TestOverviewHasEachRequest(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for pattern := range operations() {
+		method, at, _ := strings.Cut(pattern, " ")
+		if line := fmt.Sprintf("//\t%-6s %s ", method, at); !bytes.Contains(text, []byte(line)) {
+			t.Errorf("doc.go has no line for %s", pattern)
+		}
 	}
 }
