@@ -107,7 +107,7 @@ func (s *server) history(w http.ResponseWriter, r *http.Request, who caller) err
 // usage adds up jobs that have ended, and the runs after which jobs were requeued.
 func (s *server) usage(w http.ResponseWriter, r *http.Request, who caller) error {
 	var wanted Past
-	var by []string
+	by := []string{} // which the answer repeats, as a list also if it is empty
 	known := wanted.parsers()
 	known["by"] = into(&by, itself)
 	if err := parse(r.URL.Query(), known); err != nil {

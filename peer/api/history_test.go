@@ -91,3 +91,12 @@ func TestHistoryRefusesWhatItDoesNotKnow(t *testing.T) {
 		}
 	}
 }
+
+// The properties by which usage is added up are a list also where there are none.
+func TestUsageByNothing(t *testing.T) {
+	t.Parallel()
+	status, answer := raw(t, serve(t, &peerFake{past: []view.History{{}}}), http.MethodGet, "/v1/usage", strings.NewReader(""))
+	if status != http.StatusOK || !strings.Contains(answer, `"by":[]`) {
+		t.Errorf("%d %s", status, answer)
+	}
+}
