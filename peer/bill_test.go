@@ -247,9 +247,11 @@ func TestBillsAreChecked(t *testing.T) {
 		"dearer":            {perHour(20 * protocol.Unit), billOf(0, 21*protocol.Unit), 20 * protocol.Unit, "b bills 21.00 CHF, and by the tariff that it stated it is 20.00 CHF for a run of 1:00:00 from"},
 		"less":              {perHour(20 * protocol.Unit), billOf(0, 19*protocol.Unit), 19 * protocol.Unit, "b bills 19.00 CHF, and by the tariff that it stated it is 20.00 CHF for a run of 1:00:00 from"},
 		"less than a lie":   {perHour(29 * protocol.Unit), billOf(0, protocol.Unit), protocol.Unit, "b bills 1.00 CHF, and by the tariff"},
+		"pays back":         {perHour(20 * protocol.Unit), billOf(0, -1000*protocol.Unit), 20 * protocol.Unit, "b bills -1000.00 CHF, and by the tariff"},
 		"by a millionth":    {perHour(20 * protocol.Unit), billOf(0, 20*protocol.Unit+1), 20 * protocol.Unit, "b bills 20.000001 CHF"},
 		"none came":         {perHour(20 * protocol.Unit), nil, 20 * protocol.Unit, "b sent no bill; by its tariff it is 20.00 CHF"},
 		"without a tariff":  {nil, honest, 20 * protocol.Unit, "b bills 20.00 CHF and stated no tariff before the grant"},
+		"pays back freely":  {nil, billOf(0, -1000*protocol.Unit), 0, "b bills -1000.00 CHF and stated no tariff before the grant"},
 		"costs nothing":     {nil, nil, 0, ""},
 		"for another start": {&protocol.Tariff{Currency: "CHF", Charges: []protocol.Charge{{Name: cost.CPUTerm, Units: 1, Per: 1, Steps: []protocol.PriceStep{{From: 0, PerHour: 20 * protocol.Unit}, {From: now.Add(6 * protocol.Hour), PerHour: 90 * protocol.Unit}}}}}, billOf(now.Add(6*protocol.Hour), 90*protocol.Unit), 20 * protocol.Unit, "b bills 90.00 CHF"},
 	} {

@@ -60,7 +60,8 @@ func (p *Peer) cancelGuest(r *localrun.Run) {
 func (p *Peer) cancelJob(j *tables.Job, user string) {
 	id := j.Spec.Job
 	why := cmp.Or(p.answers().NeedsOperator(j), p.site.MayHaveRun(j.Phase))
-	if why == "" && j.Cancelling && j.Phase != row.JobStagingOut && j.Phase != row.JobEnding {
+	all := p.cancelsAny(j)
+	if why == "" && j.Cancelling && j.CancelsAny == all && j.Phase != row.JobStagingOut && j.Phase != row.JobEnding {
 		return
 	}
 	p.noteCancelling(j, user)
@@ -77,7 +78,7 @@ func (p *Peer) cancelJob(j *tables.Job, user string) {
 		p.closeUnknown(j, status.UnheardReason(&j.Job))
 		return
 	}
-	j.Cancelling, j.CancelsAny = true, p.site.StopReason() != ""
+	j.Cancelling, j.CancelsAny = true, all
 	p.rows.SaveJob(id)
 	switch j.Phase {
 	case row.JobInGridQueue:
@@ -90,6 +91,11 @@ func (p *Peer) cancelJob(j *tables.Job, user string) {
 	case row.JobCommittedLocal, row.JobGranted, row.JobHandedOff, row.JobRecalling, row.JobStagingOut, row.JobEnding:
 		p.recallPlacement(j, true)
 	}
+}
+
+// cancelsAny says whether the end of a job is that of placements which its row does not know, too.
+func (p *Peer) cancelsAny(j *tables.Job) bool {
+	return j.CancelsAny || j.Restored || p.site.StopReason() != ""
 }
 
 // noteCancelling notes who asks for the end of a job.

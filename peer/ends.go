@@ -123,8 +123,7 @@ func (p *Peer) laterHere(j *tables.Job) (last localsched.Change, ok bool) {
 	return last, ok && j.Restored && (last.State != protocol.Pending || !p.site.QueueMayHaveRun())
 }
 
-// adoptHere has a job of restored rows go on with the placement that the local scheduler has of it: the lost life gave it there. If
-// these rows have it cancelled, it has been requeued after that, unless it was cancelled when they were known to be older. It is
+// adoptHere has a job of restored rows go on with the placement that the local scheduler has of it: the lost life gave it there. It is
 // false if there is no such placement, or the job may not run here any more.
 func (p *Peer) adoptHere(j *tables.Job) bool {
 	last, later := p.laterHere(j)
@@ -139,9 +138,6 @@ func (p *Peer) adoptHere(j *tables.Job) bool {
 	p.queue.Remove(id)
 	p.moveJob(j, row.JobCommittedLocal)
 	j.Adopt(p.cfg.Site, last.Tag.Epoch)
-	if !j.CancelsAny {
-		j.Cancelling, j.CancelledBy = false, ""
-	}
 	j.QuotedAWT, j.CommittedAt = nil, cmp.Or(last.Started, p.now)
 	p.rows.SaveJob(id)
 	p.logEvent(event.LogEvent{

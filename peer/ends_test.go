@@ -189,9 +189,16 @@ func TestRequeuedSinceItsEnd(t *testing.T) {
 }
 
 // TestAReturnOfOlderRows: rows are put back in which a job of the local queue is being cancelled. That it has been taken out is no end
-// before an operator has said that the rows go on.
+// before an operator has said that the rows go on. It had been requeued after that, so it goes on, unless it is cancelled once more.
 func TestAReturnOfOlderRows(t *testing.T) {
 	t.Parallel()
+	for _, again := range []bool{false, true} {
+		testReturn(t, again)
+	}
+}
+
+func testReturn(t *testing.T, again bool) {
+	t.Helper()
 	w, _ := restoredSites(t)
 	submit(t, w, at("a", 1, 10*protocol.Minute))
 	waits := submit(t, w, at("a", 2, protocol.Minute))
@@ -210,9 +217,14 @@ func TestAReturnOfOlderRows(t *testing.T) {
 	putBack(t, w, backup)
 	w.Advance(10 * protocol.Minute)
 	wantJob(t, w, waits, protocol.Pending, "NeedsOperator: ")
+	ends, says := protocol.Completed, ""
+	if again {
+		ends, says = protocol.Cancelled, "killed"
+		w.Cancel("a", waits)
+	}
 	resume(t, w, "a", event.Recover{})
 	w.Advance(2 * protocol.Hour)
-	wantJob(t, w, waits, protocol.Completed, "")
+	wantJob(t, w, waits, ends, says)
 	wantStarts(t, w, waits, 1)
 }
 
@@ -250,6 +262,7 @@ func TestEndsOfOlderRowsAtAPartner(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		hold   bool // the job waits in the grid queue then; else it runs here
+		cancel bool // then, while its site cannot be reached
 		comes  bool // by these rows its output comes home in order that it is placed again; else it runs
 		after  protocol.State
 		says   string
@@ -257,6 +270,7 @@ func TestEndsOfOlderRowsAtAPartner(t *testing.T) {
 		starts int
 	}{
 		"running here":                           {after: protocol.Running, ends: protocol.Completed, starts: 2},
+		"running here, and cancelled":            {cancel: true, after: protocol.Cancelled, ends: protocol.Cancelled, says: "killed", starts: 2},
 		"running here, and its output came home": {comes: true, after: protocol.Running, ends: protocol.Completed, starts: 2},
 		"held, and its output came home": {
 			comes: true, hold: true, after: protocol.Pending, says: "NeedsOperator: this database may not know", ends: protocol.Cancelled, starts: 1,
@@ -303,11 +317,21 @@ func TestEndsOfOlderRowsAtAPartner(t *testing.T) {
 			if got := shown(w, job); got.State != protocol.Running {
 				t.Fatalf("the job is %v: %s", got.State, got.Reason)
 			}
+			if tt.cancel {
+				w.Cut("a", "b") // so that the job is not taken for the one that runs here yet
+			}
 			resume(t, w, "a", event.Recover{})
+			if tt.cancel {
+				w.Advance(10 * protocol.Second)
+				w.Cancel("a", job)
+				w.Advance(10 * protocol.Second)
+				w.Heal("a", "b")
+				w.Connect("a", "b")
+			}
 			w.Advance(2 * protocol.Minute)
 			wantJob(t, w, job, tt.after, tt.says)
 			w.Advance(protocol.Hour)
-			if tt.ends == protocol.Cancelled {
+			if tt.ends == protocol.Cancelled && !tt.cancel {
 				wantJob(t, w, job, tt.after, tt.says)
 				w.Cancel("a", job)
 				w.Advance(protocol.Minute)

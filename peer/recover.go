@@ -64,7 +64,7 @@ func (p *Peer) adopt(one *partner.Partner, tag protocol.Tag) {
 	j.Adopt(one.Site, tag.Epoch)
 	j.CountsThere = true
 	one.JobsThere++
-	if j.Cancelling { // its user has said so before the site was known
+	if j.Cancelling { // its user has said so of any placement
 		p.moveJob(j, row.JobRecalling)
 		p.after(0, due.OfJob(due.JobTimer, tag.Job))
 	}

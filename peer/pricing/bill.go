@@ -25,20 +25,23 @@ func Settle(t *protocol.Tariff, started protocol.Instant, ran protocol.Duration)
 
 // CheckBill compares what a partner bills in the result of a job with what its tariff comes to for the
 // run. Where it bills otherwise the outcome gets the bill that was agreed on, if there was a tariff, or the partner's if that is
-// lower, and what is wrong is said; empty: the bills are equal.
+// lower and pays nothing back, and what is wrong is said; empty: the bills are equal.
 func CheckBill(j *row.Job, outcome *protocol.Outcome, now protocol.Instant) (disputed string) {
 	billed := outcome.Bill
 	switch {
 	case billed == nil && (j.Tariff == nil || j.Started == 0):
 		return ""
 	case j.Tariff == nil:
+		if !charges(billed) {
+			outcome.Bill = &protocol.Bill{Start: billed.Start, Currency: billed.Currency}
+		}
 		return fmt.Sprintf("%s bills %s and stated no tariff before the grant", j.Site, textOf(billed))
 	case j.Started == 0:
 		outcome.Bill = nil
 		return fmt.Sprintf("%s bills %s for a job that did not start", j.Site, textOf(billed))
 	}
 	agreed := agreedBill(j, outcome, now)
-	if outcome.Bill = agreed; billed != nil && billed.Currency == agreed.Currency && billed.Cost() < agreed.Cost() {
+	if outcome.Bill = agreed; charges(billed) && billed.Currency == agreed.Currency && billed.Cost() < agreed.Cost() {
 		outcome.Bill = billed
 	}
 	switch {
@@ -60,6 +63,12 @@ func agreedBill(j *row.Job, outcome *protocol.Outcome, now protocol.Instant) *pr
 		start = b.Start
 	}
 	return Settle(j.Tariff, start, ran)
+}
+
+// charges says whether a bill pays nothing back. Only a tariff may: if a bill that pays more than its tariff counted, its site could have
+// an application spend above its limit.
+func charges(b *protocol.Bill) bool {
+	return b != nil && !slices.ContainsFunc(b.Terms, func(t protocol.Term) bool { return t.Amount < 0 })
 }
 
 // sameBill says whether two bills name the same amounts.

@@ -57,6 +57,10 @@ func (j *Job) within(at, now protocol.Instant) protocol.Instant {
 // is.
 const MaxClockOffset = 5 * protocol.Minute
 
+// measured is within which time of a run what it used may have been measured: accounting has also the start of its processes, and
+// counters of energy are read from time to time.
+const measured = protocol.Minute
+
 // maxPowerOfCPU is more than a CPU draws, in milliwatts.
 const maxPowerOfCPU = 1_000_000
 
@@ -71,8 +75,8 @@ func (j *Job) HeldFor(now protocol.Instant) protocol.Duration {
 }
 
 // Bound bounds what its site says of a run that has ended by what can be: it took no longer than the job was there, and used no more than
-// all CPUs of the site, of which it may have had more than it asked for; 0: how many there are is not known. It returns what was wrong;
-// empty: nothing.
+// all CPUs of the site until it was measured, of which it may have had more than it asked for; 0: how many there are is not known. It
+// returns what was wrong; empty: nothing.
 func (j *Job) Bound(outcome *protocol.Outcome, cpus int, now protocol.Instant) (wrong string) {
 	var faults []string
 	if most := j.HeldFor(now).Plus(MaxClockOffset); outcome.Ran > most {
@@ -83,7 +87,7 @@ func (j *Job) Bound(outcome *protocol.Outcome, cpus int, now protocol.Instant) (
 		return strings.Join(faults, "; ")
 	}
 	used := &outcome.Usage
-	all := int128.Product(int64(outcome.Ran), int64(max(cpus, j.Spec.CPUs)))
+	all := int128.Product(int64(outcome.Ran.Plus(measured)), int64(max(cpus, j.Spec.CPUs)))
 	if most := protocol.Duration(all.Down()); used.CPU > most {
 		faults = append(faults, fmt.Sprintf("it used %s of CPU time, and the CPUs of the site had %s", used.CPU.Text(), most.Text()))
 		used.CPU = most
@@ -103,9 +107,13 @@ func (j *Job) noteOffset(sent, now protocol.Instant) {
 	}
 }
 
-// Adopt takes a partner's word that it has the job at an epoch that the row, which is older, does not know.
+// Adopt takes the word of a partner, or of the local scheduler, that it has the job at an epoch that the row, which is older, does not
+// know. If the row has it cancelled, it has been requeued after that, unless it was cancelled when the row was known to be older.
 func (j *Job) Adopt(site protocol.SiteName, epoch protocol.Epoch) {
 	j.Requeueing = false
+	if !j.CancelsAny {
+		j.Cancelling, j.CancelledBy = false, ""
+	}
 	j.Epoch, j.Site, j.OperatorReason, j.StatusSeq, j.ReserveFrom, j.ReservedAt = epoch, site, "", 0, 0, 0
 }
 

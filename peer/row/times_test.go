@@ -89,9 +89,13 @@ func TestBound(t *testing.T) {
 		"more than its CPUs, of a larger machine": {
 			said: protocol.Outcome{Ran: 1000, Usage: protocol.Usage{CPU: 7999}}, want: protocol.Outcome{Ran: 1000, Usage: protocol.Usage{CPU: 7999}},
 		},
+		"measured after a short run": {
+			said: protocol.Outcome{Ran: 1, Usage: protocol.Usage{CPU: 30, Energy: 9_000_000}},
+			want: protocol.Outcome{Ran: 1, Usage: protocol.Usage{CPU: 30, Energy: 9_000_000}},
+		},
 		"more than all CPUs": {
 			said: protocol.Outcome{Ran: 1000, Usage: protocol.Usage{CPU: math.MaxInt64, Energy: math.MaxInt64}},
-			want: protocol.Outcome{Ran: 1000, Usage: protocol.Usage{CPU: 8000, Energy: 8_000_000}}, wrong: "of CPU time",
+			want: protocol.Outcome{Ran: 1000, Usage: protocol.Usage{CPU: 8 * 61_000, Energy: 8 * 61_000_000}}, wrong: "of CPU time",
 		},
 	} {
 		j := row.Job{CommittedAt: granted, Restored: tt.restored, Spec: protocol.Spec{Submitted: submitted, Request: protocol.Request{CPUs: 4}}}
@@ -108,6 +112,12 @@ func TestAdoptAndRerun(t *testing.T) {
 	j := row.Job{Epoch: 2, Site: "b", OperatorReason: "why", StatusSeq: 4, ReserveFrom: 5, ReservedAt: 6}
 	if j.Adopt("c", 9); j.Tag().Epoch != 9 || j.Site != "c" || j.OperatorReason != "" || j.StatusSeq != 0 || j.ReserveFrom != 0 || j.ReservedAt != 0 {
 		t.Errorf("%+v", j)
+	}
+	for cancelsAny, want := range map[bool]string{false: "", true: "ada"} {
+		cancelled := row.Job{Epoch: 2, Cancelling: true, CancelledBy: "ada", CancelsAny: cancelsAny}
+		if cancelled.Adopt("c", 9); cancelled.Cancelling != cancelsAny || cancelled.CancelledBy != want {
+			t.Errorf("cancelled as of any placement, %t: %+v", cancelsAny, cancelled)
+		}
 	}
 	j.Outcome, j.Ended = &protocol.Outcome{}, 7
 	if j.Rerun(); j.Outcome != nil || j.Ended != 0 || j.Reruns != 1 || j.Spec.Restarts != 1 {
