@@ -20,3 +20,9 @@ func (d *Dashboard) Follow(user, address string) (end func(), err error) {
 	who := followerOf(&request{Request: &http.Request{RemoteAddr: address}, visitor: &api.Visitor{User: user}})
 	return func() { d.followers.end(who) }, d.followers.begin(who)
 }
+
+// Shared has visitors who have not signed in share the pages that a handler makes.
+func (d *Dashboard) Shared(handle func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
+	shared := d.shared(func(r *request) error { return handle(r.w, r.Request) })
+	return func(w http.ResponseWriter, r *http.Request) error { return shared(&request{r, w, &api.Visitor{}}) }
+}

@@ -28,7 +28,7 @@ func pricesOf(r *request) (*pricesSection, error) {
 		return nil, err
 	}
 	now := protocol.InstantOf(time.Now())
-	left := slices.DeleteFunc(prices.Slots, func(s api.PriceSlot) bool { return s.Start.Add(s.Length) <= now })
+	left := slices.DeleteFunc(slices.Clone(prices.Slots), func(s api.PriceSlot) bool { return s.Start.Add(s.Length) <= now })
 	if len(left) == 0 {
 		return nil, nil //nolint:nilnil // as the page has it
 	}

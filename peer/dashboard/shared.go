@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"net/http"
 	"strconv"
@@ -38,6 +39,7 @@ type sharedPage struct {
 
 	header http.Header
 	body   []byte // nil: it could not be made
+	err    error  // why not; nil: the one who was to make it has gone
 }
 
 // next is the next number.
@@ -100,9 +102,12 @@ func (d *Dashboard) shared(handle func(*request) error) func(*request) error {
 			case <-r.Context().Done():
 				return r.Context().Err()
 			}
-			if page.body != nil {
+			switch {
+			case page.body != nil:
 				return page.send(r)
-			} // the one who was to make it has gone, or got an error of its own
+			case page.err != nil: // to try again one after another would take each as long
+				return page.err
+			}
 		}
 	}
 }
@@ -120,7 +125,11 @@ func (d *Dashboard) makeShared(key sharedKey, page *sharedPage, r *request, hand
 	answer := &pageBuffer{header: http.Header{}}
 	asked := *r
 	asked.w = answer
-	if err := handle(&asked); err != nil {
+	err := handle(&asked)
+	if gone := r.Context().Err(); gone != nil { // what is missing on a page may be missing because of that
+		return cmp.Or(err, gone)
+	}
+	if page.err = err; err != nil {
 		return err
 	}
 	page.header, page.body = answer.header, answer.body.Bytes()

@@ -2,13 +2,18 @@ package dashboard_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
+	"errors"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -193,8 +198,8 @@ func checkOwn(t *testing.T, path, visitor, text, user string) {
 	}
 }
 
-// An error is not shared, and neither is the end of a visitor for whom a page was to be made.
-func TestAPageThatCannotBeMadeIsNotShared(t *testing.T) {
+// The end of a visitor for whom a page was to be made is not shared.
+func TestTheEndOfAVisitorIsNotShared(t *testing.T) {
 	t.Parallel()
 	grid := smallGrid()
 	asked := make(chan struct{})
@@ -234,5 +239,125 @@ func TestAPageThatCannotBeMadeIsNotShared(t *testing.T) {
 	}
 	if err := <-gone; err == nil {
 		t.Error("the first has got a page")
+	}
+}
+
+// waiting is a context that says when somebody waits for its end.
+type waiting struct {
+	context.Context //nolint:containedctx // it is one
+
+	once sync.Once
+	here chan struct{}
+}
+
+func (w *waiting) Done() <-chan struct{} {
+	w.once.Do(func() { close(w.here) })
+	return w.Context.Done()
+}
+
+// makeTogether has a page made for a visitor while another one waits for it, and then for a third. Try is called with its number, and
+// the first visitor has gone by then if that one leaves.
+func makeTogether(t *testing.T, leaves bool, try func(number int32, w http.ResponseWriter) error) (texts [3]string, errs [3]error, tries int32) {
+	t.Helper()
+	drawn, err := dashboard.New(dashboard.Config{Interval: 10 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tried atomic.Int32
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	show := drawn.Shared(func(w http.ResponseWriter, _ *http.Request) error {
+		number := tried.Add(1)
+		if number == 1 {
+			close(begun)
+			<-goOn
+		}
+		return try(number, w)
+	})
+	load := func(ctx context.Context, i int) {
+		request := httptest.NewRequestWithContext(ctx, http.MethodGet, "/jobs", http.NoBody)
+		request.Header.Set("Switchyard-Change", "0")
+		answer := httptest.NewRecorder()
+		errs[i] = show(answer, request)
+		texts[i] = answer.Body.String()
+	}
+	var both sync.WaitGroup
+	first, leave := context.WithCancel(t.Context())
+	defer leave()
+	both.Go(func() { load(first, 0) })
+	<-begun
+	second := &waiting{Context: t.Context(), here: make(chan struct{})}
+	both.Go(func() { load(second, 1) })
+	<-second.here
+	if leaves {
+		leave()
+	}
+	close(goOn)
+	both.Wait()
+	load(t.Context(), 2)
+	return texts, errs, tried.Load()
+}
+
+// Those who wait for a page get the error of the one for whom it was to be made, not each one after the other. It is not kept.
+func TestErrorsReachThoseWhoWait(t *testing.T) {
+	t.Parallel()
+	ill := errors.New("the peer is ill")
+	texts, errs, tries := makeTogether(t, false, func(number int32, w http.ResponseWriter) error {
+		if number == 1 {
+			return ill
+		}
+		_, err := io.WriteString(w, "whole")
+		return err
+	})
+	if errs != [3]error{ill, ill, nil} || texts != [3]string{"", "", "whole"} || tries != 2 {
+		t.Errorf("%q, %v, %d tries", texts, errs, tries)
+	}
+}
+
+// A page on which something is missing since its visitor has gone is for no others.
+func TestPagesOfVisitorsWhoHaveGoneAreNotShared(t *testing.T) {
+	t.Parallel()
+	texts, errs, tries := makeTogether(t, true, func(number int32, w http.ResponseWriter) error {
+		text := "whole"
+		if number == 1 {
+			text = "without a name"
+		}
+		_, err := io.WriteString(w, text)
+		return err
+	})
+	if !errors.Is(errs[0], context.Canceled) || errs[1] != nil || errs[2] != nil || texts != [3]string{"", "whole", "whole"} || tries != 2 {
+		t.Errorf("%q, %v, %d tries", texts, errs, tries)
+	}
+}
+
+// A handler that panics leaves none who wait.
+func TestAPanicIsNotShared(t *testing.T) {
+	t.Parallel()
+	drawn, err := dashboard.New(dashboard.Config{Interval: 10 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tries atomic.Int32
+	show := drawn.Shared(func(w http.ResponseWriter, _ *http.Request) error {
+		if tries.Add(1) == 1 {
+			panic("a fault")
+		}
+		_, err := io.WriteString(w, "whole")
+		return err
+	})
+	load := func() (text string, fault any) {
+		defer func() { fault = cmp.Or(recover(), fault) }()
+		request := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/jobs", http.NoBody)
+		request.Header.Set("Switchyard-Change", "0")
+		answer := httptest.NewRecorder()
+		if err := show(answer, request); err != nil {
+			fault = err
+		}
+		return answer.Body.String(), fault
+	}
+	if text, fault := load(); fault != "a fault" {
+		t.Errorf("%q, %v", text, fault)
+	}
+	if text, fault := load(); text != "whole" || fault != nil {
+		t.Errorf("after it: %q, %v", text, fault)
 	}
 }
