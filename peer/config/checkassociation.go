@@ -41,7 +41,11 @@ func (r *checker) checkAssociationOrigin(key, origin string) {
 	}
 	known := origin == string(r.config.Site.Name) || strings.ContainsAny(origin, "*?") ||
 		slices.ContainsFunc(r.config.Partners, func(p Partner) bool { return string(p.Name) == origin })
-	if !known {
+	switch {
+	case known:
+	case r.config.Roster.File != "": // which may have had it: the signers do not decide whether the peer starts
+		r.Warn(key, "%q is neither this site nor a partner by a table or the roster, so the table is for no jobs", origin)
+	default:
 		r.Problem(key, "%q is neither this site nor a [[partner]]; use one of them, or \"*\" for all", origin)
 	}
 }

@@ -227,9 +227,12 @@ func (r *checker) completeTables(signed *roster.Roster) {
 	}
 }
 
-// pinnedKeys are the keys that tables of partners have, and whose.
+// pinnedKeys are the keys that tables of partners have, and that of this site if it can be read, and whose.
 func (r *checker) pinnedKeys() map[string]protocol.SiteName {
 	pinned := map[string]protocol.SiteName{}
+	if own, err := identity.LoadKey(string(r.config.Site.Key)); err == nil { // the start says what is wrong with it
+		pinned[own.Public()] = r.config.Site.Name
+	}
 	for i := range r.config.Partners {
 		for _, public := range r.config.Partners[i].PublicKeys() {
 			pinned[public] = r.config.Partners[i].Name
@@ -252,6 +255,7 @@ func (r *checker) complete(table string, p *Partner, signed *roster.Roster, pinn
 		r.leaveOut(table+".name", p.Name, "%s "+why+", so it is no partner; set public_key if it is to be one", p.Name, signed.Serial)
 		return false
 	case site == nil:
+		r.warnOfEnded(table, p)
 		return true
 	case p.PublicKey != "" && !r.keepKeys(table, p, site, signed.Serial):
 		return false
@@ -259,6 +263,15 @@ func (r *checker) complete(table string, p *Partner, signed *roster.Roster, pinn
 		return false
 	}
 	return r.fill(table, p, site)
+}
+
+// warnOfEnded warns that a key of a table counts which a roster that has ended did not let count.
+func (r *checker) warnOfEnded(table string, p *Partner) {
+	site := r.config.signed.Find(p.Name)
+	if site != nil && slices.ContainsFunc(p.PublicKeys(), func(public string) bool { return !slices.Contains(site.PublicKeys(), public) }) {
+		r.Warn(table+".public_key", "the roster (%d) has other keys of %s (%s), but has ended, so the keys of the table count; make sure that they are the partner's, or remove the table",
+			r.config.signed.Serial, p.Name, strings.Join(site.PublicKeys(), ", "))
+	}
 }
 
 // fill gives the table of a partner the keys and the URL of the roster where it has none, and says whether one of the sites can connect to the other.
@@ -301,10 +314,15 @@ func (r *checker) keepKeys(table string, p *Partner, site *roster.Site, serial i
 	return true
 }
 
-// hasPinned says whether a key that the roster has of a site is in the table of another one: the site is no partner then.
+// hasPinned says whether a key that the roster has of a site is in the table of another one, or that of this site: the site is no partner then.
 func (r *checker) hasPinned(key string, site *roster.Site, serial int64, pinned map[string]protocol.SiteName) bool {
 	for _, public := range site.PublicKeys() {
-		if other := pinned[public]; other != "" && other != site.Name {
+		switch other := pinned[public]; other {
+		case "", site.Name:
+		case r.config.Site.Name:
+			r.leaveOut(key, site.Name, "the roster (%d) has of %s the key %s, which is that of this site, so %s is no partner; have the roster corrected", serial, site.Name, public, site.Name)
+			return true
+		default:
 			r.leaveOut(key, site.Name, "the roster (%d) has of %s the key %s, which is in the table of %s here, so %s is no partner; correct the table, or have the roster corrected", serial, site.Name, public, other, site.Name)
 			return true
 		}

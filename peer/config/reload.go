@@ -118,7 +118,7 @@ func (c *Config) mayAssociate(next *Config) bool {
 	mixed := *c
 	mixed.Associations = next.Associations
 	if c.mayHave(next.Partners) {
-		mixed.Partners = next.Partners
+		mixed.Partners, mixed.Roster = next.Partners, next.Roster
 	}
 	r := &checker{Reader: settings.NewReader(&mixed), config: &mixed}
 	r.checkAssociations()

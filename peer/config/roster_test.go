@@ -429,3 +429,79 @@ func TestKeysThatTheRosterDoesNotHave(t *testing.T) {
 		})
 	}
 }
+
+// A roster that has this site's key of another one, as when two keys were mixed up, keeps the peer from its start no more than another mistake:
+// the links take no partner with that key.
+func TestTheRosterHasTheKeyOfThisSiteOfAnother(t *testing.T) {
+	t.Parallel()
+	for name, rest := range map[string]string{
+		"accepted":   table + "accept = [\"south\", \"east\"]\n",
+		"by a table": table + "accept = [\"east\"]\n[[partner]]\nname = \"south\"\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := inRoster(t, rest)
+			seed, own, err := identity.GenerateKey()
+			if err != nil {
+				t.Fatal(err)
+			}
+			writeFile(t, filepath.Join(r.dir, "own.key"), string(seed))
+			writeFile(t, filepath.Join(r.dir, "z.toml"), "[site]\nkey = \"own.key\"\n")
+			r.keys["south"] = own
+			r.write(t, 6, never, nil)
+			got, said := r.load(t)
+			if got == nil || fmt.Sprint(r.partners(got)) != "[east true nats://east.example.org:7501 0 map[]]" ||
+				!strings.Contains(said, "the roster (6) has of south the key "+own+", which is that of this site, so south is no partner; have the roster corrected") {
+				t.Errorf("got %+v, %s", got, said)
+			}
+		})
+	}
+}
+
+// A table [[association]] for a site that the signers have removed, or whose roster has ended, keeps no peer from starting either, and is
+// for the site again when that is back.
+func TestAssociationsOfSitesThatTheRosterLacks(t *testing.T) {
+	t.Parallel()
+	r := inRoster(t, table+"accept = [\"*\"]\n[[association]]\norigin = \"east\"\nas_account = \"guests\"\n")
+	const words = "\"east\" is neither this site nor a partner by a table or the roster, so the table is for no jobs"
+	before, said := r.load(t)
+	if before == nil || strings.Contains(said, words) {
+		t.Fatal(said)
+	}
+	r.write(t, 6, never, map[protocol.SiteName]bool{"east": true})
+	removed, said := r.load(t)
+	if removed == nil || !strings.Contains(said, words) {
+		t.Fatalf("without east: %s", said)
+	}
+	if mixed := before.With(removed); len(mixed.Partners) != 1 || mixed.SignedRoster().Serial != 6 {
+		t.Errorf("reloaded without east: %+v", mixed.Partners)
+	}
+	r.write(t, 7, 1, nil)
+	if c, why := r.load(t); c == nil || !strings.Contains(why, words) {
+		t.Errorf("ended: %s", why)
+	}
+	r.write(t, 8, never, nil)
+	back, said := r.load(t)
+	if back == nil || strings.Contains(said, words) {
+		t.Fatalf("with east: %s", said)
+	}
+	if mixed := removed.With(back); len(mixed.Partners) != 2 {
+		t.Errorf("reloaded with east: %+v", mixed.Partners)
+	}
+}
+
+// A key that the signers have withdrawn counts again by the table when the roster ends. That is said.
+func TestAWithdrawnKeyCountsAfterTheEnd(t *testing.T) {
+	t.Parallel()
+	r := inRoster(t, table+"[[partner]]\nname = \"south\"\nurl = \"nats://x:1\"\npublic_key = \"KEY-south\"\n")
+	const words = "partner[south].public_key: the roster (6) has other keys of south ("
+	r.write(t, 5, 1, nil)
+	if got, said := r.load(t); got == nil || strings.Contains(said, "has other keys") {
+		t.Errorf("with the key of the roster: %s", said)
+	}
+	r.keys["south"] = key(t).Public()
+	r.write(t, 6, 1, nil)
+	if got, said := r.load(t); got == nil || len(got.Partners) != 1 || !strings.Contains(said, words+r.keys["south"]+"), but has ended, so the keys of the table count") {
+		t.Errorf("with another one: %+v, %s", got, said)
+	}
+}
