@@ -203,6 +203,43 @@ func TestAKeyIsWithdrawn(t *testing.T) {
 	}
 }
 
+// startWithRoster starts the peer of a site that accepts all sites of a roster, which a key signs.
+func startWithRoster(t *testing.T, site *testbed.Site, signer *identity.Key, list roster.Roster) {
+	t.Helper()
+	if err := list.Sign("list", signer.Public(), identity.ValidatePublic, signer.Signer(identity.Roster)); err != nil {
+		t.Fatal(err)
+	}
+	signed, err := list.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, filepath.Join(site.Dir, "grid.roster"), string(signed))
+	edit(t, site, "\n[policy]\n", fmt.Sprintf("\n[roster]\nfile = \"grid.roster\"\npublic_keys = [%q]\naccept = [\"*\"]\n\n[policy]\n", signer.Public()))
+	if err = site.Start(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A peer starts with a roster in which the keys of two sites were mixed up: its own is another site's there.
+func TestARosterHasThisKeyOfAnotherSite(t *testing.T) {
+	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
+	aurora := g.Sites[0]
+	own, err := identity.LoadKey(filepath.Join(aurora.Dir, "site.key")) // which signs, too
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := writeKey(filepath.Join(privateDir(t), "other.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	startWithRoster(t, aurora, own, roster.Roster{Serial: 7, End: 1 << 52, Sites: []roster.Site{
+		{Name: "aurora", Number: 1, PublicKey: other}, {Name: "borealis", Number: 2, PublicKey: own.Public(), URL: "nats://127.0.0.1:1"},
+	}})
+	const words = "which is that of this site, so borealis is no partner"
+	linkIs(t, aurora, "borealis", "missing", words)
+	wantWords(t, g.at(t, aurora, "", "doctor", "--config", aurora.Config), 0, words, "[site] key is "+own.Public())
+}
+
 // A peer starts with a roster that has ended. Its sites are no partners, and sites, status and doctor say why.
 func TestARosterHasEnded(t *testing.T) {
 	g := makeGrid(t, testbed.Machine{Name: "aurora", CPUs: 1})
@@ -215,19 +252,7 @@ func TestARosterHasEnded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := roster.Roster{Serial: 7, End: 1, Sites: []roster.Site{{Name: "borealis", Number: 2, PublicKey: other, URL: "nats://127.0.0.1:1"}}}
-	if err = list.Sign("list", signer.Public(), identity.ValidatePublic, signer.Signer(identity.Roster)); err != nil {
-		t.Fatal(err)
-	}
-	signed, err := list.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	writeText(t, filepath.Join(aurora.Dir, "grid.roster"), string(signed))
-	edit(t, aurora, "\n[policy]\n", fmt.Sprintf("\n[roster]\nfile = \"grid.roster\"\npublic_keys = [%q]\naccept = [\"*\"]\n\n[policy]\n", signer.Public()))
-	if err = aurora.Start(); err != nil {
-		t.Fatal(err)
-	}
+	startWithRoster(t, aurora, signer, roster.Roster{Serial: 7, End: 1, Sites: []roster.Site{{Name: "borealis", Number: 2, PublicKey: other, URL: "nats://127.0.0.1:1"}}})
 	const words = "roster 7 ended 1970-01-01 00:00:00Z, so none of its sites is a partner but by a table with a key"
 	linkIs(t, aurora, "borealis", "missing", "no partner, since roster 7 ended 1970-01-01")
 	for _, args := range [][]string{{"sites"}, {"status"}, {"doctor", "--config", aurora.Config}, {"config", "check", "--config", aurora.Config}} {
