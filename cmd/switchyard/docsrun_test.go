@@ -47,7 +47,7 @@ var walks = []walk{
 		path: "docs/simulator.md", before: twoTraces + shortGrids + logs,
 		replace: []string{
 			"/etc/switchyard/switchyard.toml", "north.toml", "power-budget.toml", "examples/experiments/power-budget.toml",
-			"sweep gpus.toml", "sweep examples/experiments/gpus.toml",
+			"sweep gpus.toml", "sweep examples/experiments/gpus.toml", "ours=128x1@375,trace=SDSC-SP2.swf.gz", "ours=256x1@375,trace=SDSC-SP2.swf.gz,span=2d",
 		},
 		short: []string{
 			"show light", "show light | shorter", "run light", "run light.toml", "sweep light", "sweep light.toml", "sweep heavy", "sweep heavy.toml",

@@ -39,6 +39,7 @@ func (a *app) simSweepCommand() *cobra.Command {
 			"Values are a list, such as volunteer_below=0.5,0.7, or a range with a step, such as load=0.7..1.3/0.1.\n" +
 			"--add-site compares the grid with and without the site, under the experiment's scheme unless\n" +
 			"--set scheme=… names others.\n" +
+			"Its jobs are submitted over the time of the experiment's, from the start of its trace or from its from=, unless span= states another time.\n" +
 			"A site is " + experiment.JoinForm + ".\n" +
 			"Keys: " + console.Wrapped(experiment.SettableKeys(), 90) + ".",
 		Example: "  switchyard sim sweep heavy --load 0.7..1.3 --seeds 5 --html heavy.html\n" +
@@ -94,6 +95,9 @@ func (s *simSweep) run(ctx context.Context, name string) (err error) {
 	bar.end()
 	if err != nil {
 		return err
+	}
+	if window := swept.Window(); window != "" {
+		s.app.notice("%s", console.Plain(window))
 	}
 	if s.html != "" {
 		if err = s.page(name, swept); err != nil || whole {

@@ -102,7 +102,7 @@ func TestSimKeepsOverruns(t *testing.T) {
 		"fit":      {[]string{"fit", "--method", "classes", "--trace", trace, "--cpus-per-node", "1", "--keep-overruns"}, reported + ".\n", ""},
 		"run, cut": {[]string{"run", cut, "--starts", "-"}, "2,5,14,a,a\n", "cut to the request"},
 		"run":      {[]string{"run", kept, "--starts", "-"}, "2,5,65,a,a\n", reported},
-		"join":     {[]string{"sweep", alone, "--seeds", "1", "--add-site", "b=4x1,trace=" + trace + ",keep_overruns=true"}, "", reported},
+		"join":     {[]string{"sweep", alone, "--seeds", "1", "--add-site", "b=4x1,trace=" + trace + ",keep_overruns=true,span=1h"}, "", reported},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -110,8 +110,16 @@ func TestFitTraceByPeriods(t *testing.T) {
 	if jobs, err = busy.Jobs(3); err != nil || len(jobs) != 100 || jobs[99].Submit > last/2+1 {
 		t.Errorf("at a load of 2: %d jobs until %v, at 1 until %v, %v", len(jobs), jobs[len(jobs)-1].Submit, last, err)
 	}
-	if _, err = plan.Join("mine=8x1@1000,model=M1"); err == nil || !strings.Contains(err.Error(), "site mine: the workload of site a has the span of its model_file; set its span") {
-		t.Errorf("joined: %v", err)
+	joined, err := plan.Join("mine=3072x1@375,model=M1")
+	if err == nil {
+		err = joined.Open()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, err = joined.Jobs(3)
+	if own := len(jobs) - 100; err != nil || own < 1 || jobs[len(jobs)-1].Submit > last+1000 {
+		t.Errorf("joined, %d jobs of the model of classes until %v, those of the model of periods until %v, %v", own, jobs[len(jobs)-1].Submit, last, err)
 	}
 }
 

@@ -19,10 +19,11 @@ import (
 // input is what jobs of a workload are made of; a trace of several sites is one for
 // each of them.
 type input struct {
-	work      int             // index of the workload
-	site      string          // empty: the jobs are of several sites
-	trace     *workload.Trace // nil: the jobs come from the model
-	jobs      []workload.Job  // of the trace, with its estimates
+	work      int              // index of the workload
+	site      string           // empty: the jobs are of several sites
+	trace     *workload.Trace  // nil: the jobs come from the model
+	jobs      []workload.Job   // of the trace, with its estimates
+	from      protocol.Instant // of the trace, where the time of its jobs begins
 	cleaning  workload.Cleaning
 	latencies JobLatencies      // nil: none are stated
 	requests  Requests          // the same
@@ -272,6 +273,7 @@ func (p *Plan) clean(w *Workload, inputs []input) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", w.Trace, err)
 		}
+		in.from = from
 		in.jobs, in.cleaning = workload.Clean(in.trace, workload.CleanOptions{
 			From: from, To: to, Queues: w.SkipQueues, Statuses: w.SkipStatus, ZeroRuns: w.SkipZero,
 			KeepOverruns: w.Overruns,

@@ -19,8 +19,12 @@ func (p *Plan) Jobs(seed uint64) ([]workload.Job, error) {
 	if len(p.inputs) == 0 && len(p.Workloads) > 0 {
 		return nil, errNotOpen
 	}
+	window, err := p.window(seed)
+	if err != nil {
+		return nil, err
+	}
 	bySite := make([][]workload.Job, len(p.Sites))
-	if err := p.draw(bySite, seed); err != nil {
+	if err := p.draw(bySite, window, seed); err != nil {
 		return nil, err
 	}
 	for i := range p.inputs {
@@ -28,7 +32,7 @@ func (p *Plan) Jobs(seed uint64) ([]workload.Job, error) {
 		switch {
 		case in.trace != nil:
 			site := p.site(in.site)
-			bySite[site] = appendJobs(bySite[site], p.replay(in))
+			bySite[site] = appendJobs(bySite[site], p.replay(in, window))
 		case p.Workloads[in.work].Model == XSEDE:
 			if err := p.drawGrid(bySite, &p.Workloads[in.work], seed); err != nil {
 				return nil, err
@@ -47,8 +51,9 @@ func (p *Plan) Jobs(seed uint64) ([]workload.Job, error) {
 	return jobs, nil
 }
 
-// replay is a trace's jobs under the plan's load and estimates.
-func (p *Plan) replay(in *input) []workload.Job {
+// replay is a trace's jobs under the plan's load and estimates. Those of an added one are
+// the jobs of its span or, without one, of the window of the others.
+func (p *Plan) replay(in *input, window protocol.Duration) []workload.Job {
 	jobs := slices.Clone(in.jobs)
 	load := p.Load * p.Workloads[in.work].Load
 	for k := range jobs {
@@ -59,12 +64,17 @@ func (p *Plan) replay(in *input) []workload.Job {
 			jobs[k].Estimate = jobs[k].Run
 		}
 	}
+	if w := &p.Workloads[in.work]; w.added {
+		if end := protocol.Instant(cmp.Or(w.Span, window)); end > 0 {
+			jobs = slices.DeleteFunc(jobs, func(job workload.Job) bool { return job.Submit > end })
+		}
+	}
 	return jobs
 }
 
 // draw makes the jobs of all models with the seeds of [workload.Mix], so that the
 // built-in experiments are what that makes of their sources.
-func (p *Plan) draw(bySite [][]workload.Job, seed uint64) error {
+func (p *Plan) draw(bySite [][]workload.Job, window protocol.Duration, seed uint64) error {
 	var sources []workload.Source
 	var sites []int
 	for i := range p.inputs {
@@ -73,7 +83,7 @@ func (p *Plan) draw(bySite [][]workload.Job, seed uint64) error {
 			continue
 		}
 		site := p.site(in.site)
-		sources = append(sources, p.source(in, &p.Sites[site]))
+		sources = append(sources, p.source(in, &p.Sites[site], window))
 		sites = append(sites, site)
 	}
 	if len(sources) == 0 {
@@ -128,10 +138,14 @@ func (p *Plan) drawGrid(bySite [][]workload.Job, w *Workload, seed uint64) error
 // xsedeJobs is how many the workload of [MC] Table II has after its history.
 const xsedeJobs = 10_000
 
-func (p *Plan) source(in *input, site *Site) workload.Source {
+// source is what a model's jobs are drawn from; those of an added one come in the window of the others.
+func (p *Plan) source(in *input, site *Site, window protocol.Duration) workload.Source {
 	w := &p.Workloads[in.work]
 	load := p.Load * w.Load
 	span, jobs := w.Span, float64(w.Jobs)*load
+	if w.added {
+		span = cmp.Or(span, window)
+	}
 	switch _, periods := in.model.(*workload.PeriodModel); {
 	case !periods:
 		span = cmp.Or(span, workload.Table6Span)

@@ -1,7 +1,6 @@
 package experiment
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -10,16 +9,15 @@ import (
 	"strings"
 
 	"github.com/switchyard-hpc/switchyard/internal/settings"
-	"github.com/switchyard-hpc/switchyard/internal/workload"
 	"github.com/switchyard-hpc/switchyard/peer/config"
-	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
 // JoinForm is how people describe a site that joins, for messages and help.
-const JoinForm = "name=NODESxCPUS@MHZ[,model=M1|FILE][,trace=FILE][,keep_overruns=true][,scale=true][,jobs=N][,bias=B][,policy=NAME][,mflops=N][,watts=W][,price=P]"
+const JoinForm = "name=NODESxCPUS@MHZ[,model=M1|FILE][,trace=FILE][,from=DATE][,to=DATE][,span=TIME][,keep_overruns=true][,scale=true][,jobs=N][,bias=B][,policy=NAME][,mflops=N][,watts=W][,price=P]"
 
 // Join returns the plan with one more site, described as in [JoinForm]: a
-// machine, perhaps with a workload of its own. Its nodes are shared by jobs or
+// machine, perhaps with a workload of its own, which is submitted over the time of
+// the others unless it states a span. Its nodes are shared by jobs or
 // not, and its batch system's policy is, as at the plan's first site unless it
 // says otherwise. The plan must be opened again.
 func (p *Plan) Join(text string) (*Plan, error) {
@@ -37,7 +35,7 @@ func (p *Plan) Join(text string) (*Plan, error) {
 		}
 	}
 	w := defaultWorkload()
-	w.Site, w.Span = site.Name, p.span()
+	w.Site, w.added = site.Name, true
 	for option := range strings.SplitSeq(options, ",") {
 		if options == "" {
 			break
@@ -48,12 +46,6 @@ func (p *Plan) Join(text string) (*Plan, error) {
 	}
 	joined.Sites, joined.inputs, joined.supplies = append(joined.Sites, site), nil, nil
 	if w.Trace != "" || w.Model != "" || w.ModelFile != "" {
-		if other := p.spanOfModel(); other != "" && w.Trace == "" {
-			return nil, fmt.Errorf("site %s: the workload of site %s has the span of its model_file; set its span, which the new site's workload gets too", site.Name, other)
-		}
-		if w.Trace != "" {
-			w.Span = defaultWorkload().Span
-		}
 		joined.Workloads = append(joined.Workloads, w)
 	}
 	c := joined.newChecker()
@@ -63,28 +55,6 @@ func (p *Plan) Join(text string) (*Plan, error) {
 		return nil, fmt.Errorf("site %s: %w", site.Name, err)
 	}
 	return joined, nil
-}
-
-// spanOfModel names a site whose workload takes its span from a file; empty: there is none.
-func (p *Plan) spanOfModel() string {
-	for i := range p.Workloads {
-		if w := &p.Workloads[i]; w.ModelFile != "" && w.Span == 0 {
-			return w.Site
-		}
-	}
-	return ""
-}
-
-// span is the longest of the plan's models, so that one more has jobs as long as
-// the others have; 0 without models.
-func (p *Plan) span() protocol.Duration {
-	var longest protocol.Duration
-	for i := range p.Workloads {
-		if p.Workloads[i].Trace == "" {
-			longest = max(longest, cmp.Or(p.Workloads[i].Span, workload.Table6Span))
-		}
-	}
-	return longest
 }
 
 // parseMachine reads name=nodes×cpus@mhz.
@@ -122,9 +92,28 @@ func parseMachine(text string) (Site, error) {
 	return site, nil
 }
 
-func (p *Plan) joinOption(site *Site, w *Workload, option string) (err error) {
+func (p *Plan) joinOption(site *Site, w *Workload, option string) error {
 	key, value, _ := strings.Cut(option, "=")
-	switch strings.TrimSpace(key) {
+	key = strings.TrimSpace(key)
+	known, err := w.joinOption(key, value)
+	if !known {
+		known, err = site.joinOption(p, key, value)
+	}
+	switch {
+	case !known:
+		return fmt.Errorf("%q is no option; write %s", option, JoinForm)
+	case err != nil:
+		return fmt.Errorf("%s: %q cannot be read; write %s", key, value, JoinForm)
+	case value == "":
+		return errors.New(key + " has no value")
+	}
+	return nil
+}
+
+// joinOption sets what an option says of the jobs of a site that joins. It is not known if it says
+// nothing of them.
+func (w *Workload) joinOption(key, value string) (known bool, err error) {
+	switch key {
 	case "model":
 		if slices.Contains(Models(), value) {
 			w.Model = value
@@ -133,6 +122,12 @@ func (p *Plan) joinOption(site *Site, w *Workload, option string) (err error) {
 		}
 	case "trace":
 		w.Trace = Path(value)
+	case "from":
+		w.From = value
+	case "to":
+		w.To = value
+	case "span":
+		w.Span, err = settings.ParseDuration(value)
 	case "keep_overruns":
 		w.Overruns, err = strconv.ParseBool(value)
 	case "scale":
@@ -141,25 +136,28 @@ func (p *Plan) joinOption(site *Site, w *Workload, option string) (err error) {
 		w.Jobs, err = strconv.Atoi(value)
 	case "bias":
 		w.Bias, err = strconv.ParseFloat(value, 64)
-	case "policy":
-		site.scheduledBy(p, value)
-	case "mflops":
-		site.LocalSched.Mflops, err = strconv.Atoi(value)
-	case "watts":
-		err = decimalTo(&site.Power.WattsPerCPU, value)
-	case "price":
-		site.Price = new(settings.Amount)
-		err = decimalTo(site.Price, value)
 	default:
-		return fmt.Errorf("%q is no option; write %s", option, JoinForm)
+		return false, nil
 	}
-	if err != nil {
-		return fmt.Errorf("%s: %q cannot be read; write %s", key, value, JoinForm)
+	return true, err
+}
+
+// joinOption is the same of the machine, for a site of the plan.
+func (s *Site) joinOption(p *Plan, key, value string) (known bool, err error) {
+	switch key {
+	case "policy":
+		s.scheduledBy(p, value)
+	case "mflops":
+		s.LocalSched.Mflops, err = strconv.Atoi(value)
+	case "watts":
+		err = decimalTo(&s.Power.WattsPerCPU, value)
+	case "price":
+		s.Price = new(settings.Amount)
+		err = decimalTo(s.Price, value)
+	default:
+		return false, nil
 	}
-	if value == "" {
-		return errors.New(key + " has no value")
-	}
-	return nil
+	return true, err
 }
 
 // decimalTo reads a number as an experiment's file has it.

@@ -156,9 +156,9 @@ func (s *Swept) lead() string {
 	if len(s.Joining) > 0 {
 		text += fmt.Sprintf("\n\n%s joins: \"apart\" means that the others are a grid and %[1]s is alone, \"joined\" that "+
 			"all are one grid. Both have the same jobs. A difference is joined minus apart, from seed to seed.",
-			strings.Join(s.Joining, " and "))
+			strings.Join(s.Joining, " and ")) + " " + s.Window()
 	}
-	return text
+	return strings.TrimSpace(text)
 }
 
 // column is a metric of tables, curves and bars.

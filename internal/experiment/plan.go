@@ -126,7 +126,7 @@ type Workload struct {
 
 	Model     string            `toml:"model"` // a built-in one
 	ModelFile Path              `toml:"model_file"`
-	Span      protocol.Duration `toml:"span"` // 0: that of a [workload.PeriodModel], or [workload.Table6Span]
+	Span      protocol.Duration `toml:"span"` // of an added trace, its first part; 0: that of a [workload.PeriodModel], or [workload.Table6Span]
 	Service   float64           `toml:"service"`
 	Bias      float64           `toml:"bias"`
 	Jobs      int               `toml:"jobs"`
@@ -134,6 +134,8 @@ type Workload struct {
 	SizeUnit  string            `toml:"size_unit"` // one of [workload.SizeUnits]
 
 	Load float64 `toml:"load"` // of this workload, times that of the plan
+
+	added bool // by [Plan.Join]: without a span, its jobs are submitted over the time of the others
 }
 
 // LocalSched is what the table [localsched] of a site's configuration says here of all sites.

@@ -77,13 +77,15 @@ const (
 
 // Swept is the outcome of a [Sweep], as it is printed in JSON.
 type Swept struct {
-	Experiment string    `json:"experiment"`
-	Currency   string    `json:"currency,omitempty"` // of the costs of electricity and of applications
-	Seeds      []uint64  `json:"seeds"`
-	Axes       []Axis    `json:"axes,omitempty"`
-	Joining    []string  `json:"joining,omitempty"`
-	Records    []Records `json:"records,omitempty"` // of the traces
-	Points     []Point   `json:"points"`            // by setting, then scheme, then membership
+	Experiment string   `json:"experiment"`
+	Currency   string   `json:"currency,omitempty"` // of the costs of electricity and of applications
+	Seeds      []uint64 `json:"seeds"`
+	Axes       []Axis   `json:"axes,omitempty"`
+	Joining    []string `json:"joining,omitempty"`
+	// Submitted is over which time jobs are submitted, with the first of the values, if sites join.
+	Submitted []Submissions `json:"submitted,omitempty"`
+	Records   []Records     `json:"records,omitempty"` // of the traces
+	Points    []Point       `json:"points"`            // by setting, then scheme, then membership
 }
 
 // Point is one combination of a sweep: means over its seeds, by the keys of
@@ -125,10 +127,14 @@ func (s *Sweep) Run(ctx context.Context, progress func(done, of int)) (*Swept, e
 	if err != nil {
 		return nil, err
 	}
+	submitted, err := s.submitted(cells)
+	if err != nil {
+		return nil, err
+	}
 	if err := s.simulate(ctx, cells, progress); err != nil {
 		return nil, err
 	}
-	swept := &Swept{Experiment: s.Plan.Name, Axes: s.Axes, Joining: s.Joining, Records: s.Plan.records()}
+	swept := &Swept{Experiment: s.Plan.Name, Axes: s.Axes, Joining: s.Joining, Submitted: submitted, Records: s.Plan.records()}
 	if s.Plan.electric() || len(s.Plan.Applications) > 0 {
 		swept.Currency = s.Plan.Currency
 	}
@@ -139,6 +145,27 @@ func (s *Sweep) Run(ctx context.Context, progress func(done, of int)) (*Swept, e
 		swept.Points = append(swept.Points, cells[i].point(apartOf(cells, i)))
 	}
 	return swept, nil
+}
+
+// submitted checks that the jobs of sites that join are submitted over the time of the others with all
+// settings, and returns the times of the first.
+func (s *Sweep) submitted(cells []cell) (first []Submissions, err error) {
+	if len(s.Joining) == 0 {
+		return nil, nil
+	}
+	for i := range cells {
+		if i > 0 && cells[i].plan == cells[i-1].plan {
+			continue
+		}
+		submitted, err := cells[i].plan.submissions()
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			first = submitted
+		}
+	}
+	return first, nil
 }
 
 func (s *Sweep) seed(i int) uint64 { return uint64(s.Plan.Seed) + uint64(i) } //nolint:gosec // checked: not negative
