@@ -41,7 +41,10 @@ var walks = []walk{
 	{path: "docs/operations.md", grid: served(), before: atHome, replace: []string{
 		"config check &&", "config check --config $CONFIG &&", "user=portal", "user=$(id -un)", "4f1c09a7b2d3", "$(switchyard token list --no-header | awk '{print $1; exit}')",
 	}},
-	{path: "docs/policies.md", before: twoTraces},
+	{
+		path: "docs/policies.md", before: twoTraces + shortGrids,
+		short: []string{"sweep heavy", "sweep heavy.toml", "run heavy", "run heavy.toml"},
+	},
 	{path: "docs/prices.md", before: priceFiles, replace: []string{"/etc/switchyard/", ""}},
 	{
 		path: "docs/simulator.md", before: twoTraces + shortGrids + logs,

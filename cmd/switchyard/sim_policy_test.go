@@ -28,7 +28,7 @@ func TestSimPolicyByName(t *testing.T) {
 		want string
 	}{
 		{[]string{"--policy", "mcmf", "--policy-config", "mcmf.toml"}, 2, "set the parameters of mcmf in the table [policy.mcmf]"},
-		{[]string{"--policy", "mcmf", "--scheme", "receiver"}, 1, "the policy mcmf does not serve rounds that are opened by receiver"},
+		{[]string{"--policy", "mcmf", "--scheme", "receiver"}, 2, "the policy mcmf does not serve rounds that are opened by receiver"},
 	} {
 		got := simulate(t, append([]string{"run", plan}, tt.args...)...)
 		if got.code != tt.code || !strings.Contains(got.stderr, tt.want) {

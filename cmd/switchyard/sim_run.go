@@ -151,6 +151,9 @@ func (r *simRun) run(ctx context.Context, args []string) (err error) {
 		r.app.notice("%s never ran, because no eligible site is large enough; the means exclude them",
 			protocol.Count(main.Unplaced, "job"))
 	}
+	for _, late := range main.LateFaults() {
+		r.app.notice("%s", late)
+	}
 	if main.Metrics.Jobs == 0 && main.Applications == nil {
 		return fmt.Errorf("experiment %s: no job ran", console.Plain(main.Experiment))
 	}

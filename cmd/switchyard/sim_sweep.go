@@ -99,6 +99,9 @@ func (s *simSweep) run(ctx context.Context, name string) (err error) {
 	if window := swept.Window(); window != "" {
 		s.app.notice("%s", console.Plain(window))
 	}
+	if swept.Constant() {
+		s.app.notice("%s", experiment.ConstantNotice)
+	}
 	if s.html != "" {
 		if err = s.page(name, swept); err != nil || whole {
 			return err

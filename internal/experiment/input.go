@@ -120,12 +120,12 @@ func traceTime(t *workload.Trace, text string) (at protocol.Instant, clock time.
 }
 
 func parseClock(text string) (time.Time, error) {
-	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02T15:04:05"} {
+	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04:05"} {
 		if t, err := time.Parse(layout, text); err == nil {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("invalid date %q; write one as 2002-03-01 or 2002-03-01 14:30:00", text)
+	return time.Time{}, fmt.Errorf("invalid date %q; write one as 2002-03-01, 2002-03-01 14:30 or 2002-03-01 14:30:00", text)
 }
 
 // XSEDE is the model of the grid of [MC] Table I, whose systems are sites by their names.
@@ -247,7 +247,7 @@ func (p *Plan) split(w *Workload, whole input) (inputs []input, err error) {
 		inputs = append(inputs, one)
 	}
 	if len(inputs) == 0 {
-		return nil, fmt.Errorf("its jobs are of %s, which is no [[site]]; look at the key split", listed(others))
+		return nil, fmt.Errorf("its jobs are of %s, which is no [[site]]; name the site of the trace, by --trace SITE=FILE or the key site of an experiment, or look at the key split", listed(others))
 	}
 	if left > 0 {
 		p.note(w, "%d records left out of what is no [[site]]: %s", left, listed(others))

@@ -153,12 +153,33 @@ func (s *Swept) lead() string {
 	if len(s.Seeds) == 1 {
 		text = fmt.Sprintf("A single seed, %d: there are no confidence intervals.", s.Seeds[0])
 	}
+	if s.Constant() {
+		text += " " + ConstantNotice
+	}
 	if len(s.Joining) > 0 {
 		text += fmt.Sprintf("\n\n%s joins: \"apart\" means that the others are a grid and %[1]s is alone, \"joined\" that "+
 			"all are one grid. Both have the same jobs. A difference is joined minus apart, from seed to seed.",
 			strings.Join(s.Joining, " and ")) + " " + s.Window()
 	}
 	return strings.TrimSpace(text)
+}
+
+// ConstantNotice says what ± is where [Swept.Constant] holds.
+const ConstantNotice = "All seeds gave the same results, so ± 0 is no confidence interval: nothing that matters is sampled, as the jobs are those of traces."
+
+// Constant says whether several seeds have the same results at every point.
+func (s *Swept) Constant() bool {
+	if len(s.Seeds) < 2 {
+		return false
+	}
+	for i := range s.Points {
+		for _, average := range s.Points[i].Metrics {
+			if slices.ContainsFunc(average.Values, func(x float64) bool { return x != average.Values[0] }) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // column is a metric of tables, curves and bars.

@@ -62,12 +62,13 @@ func serves(name string, opens policy.Initiation) bool {
 	return err == nil && slices.Contains(decides.Info().Initiations, opens)
 }
 
-// checkServed checks that the policy serves what opens rounds under the scheme.
+// checkServed checks that the policy serves what opens rounds under the scheme. The error is an [*OptionError].
 func checkServed(cfg *sim.Config) error {
 	opens, info := cfg.Tuning.Initiation, cfg.Policy.Info()
 	if cfg.Scheme == sim.Ideal || slices.Contains(info.Initiations, opens) {
 		return nil
 	}
-	return fmt.Errorf("the policy %s does not serve rounds that are opened by %s, only by %s; run another scheme, or another policy",
-		info.Name, opens, oneOf(info.Initiations))
+	return &OptionError{fmt.Errorf("the policy %s does not serve rounds that are opened by %s, only by %s; "+
+		"run another scheme, with --scheme or, in a sweep, --set scheme=, or another policy",
+		info.Name, opens, oneOf(info.Initiations))}
 }
