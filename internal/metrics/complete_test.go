@@ -57,7 +57,7 @@ func TestErrorsBeginAtZero(t *testing.T) {
 func TestStopped(t *testing.T) {
 	t.Parallel()
 	m, shown := fresh(), view.Site{Site: "here", Self: true}
-	m.WatchSites(func(context.Context) ([]view.Site, error) { return []view.Site{shown}, nil })
+	m.WatchSites(true, func(context.Context) ([]view.Site, error) { return []view.Site{shown}, nil })
 	want(t, scrape(t, m), `switchyard_site_stopped 0`)
 	shown.Reason = "the database is older than what b has seen"
 	want(t, scrape(t, m), `switchyard_site_stopped 1`)
@@ -66,7 +66,7 @@ func TestStopped(t *testing.T) {
 func TestOperatorJobs(t *testing.T) {
 	t.Parallel()
 	m, shown := fresh(), view.Site{Site: "here", Self: true}
-	m.WatchSites(func(context.Context) ([]view.Site, error) { return []view.Site{shown, {Site: "there"}}, nil })
+	m.WatchSites(true, func(context.Context) ([]view.Site, error) { return []view.Site{shown, {Site: "there"}}, nil })
 	want(t, scrape(t, m), `switchyard_operator_jobs 0`)
 	shown.OperatorJobs = 2
 	want(t, scrape(t, m), `switchyard_operator_jobs 2`)

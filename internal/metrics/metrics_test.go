@@ -132,7 +132,7 @@ func TestPrices(t *testing.T) {
 func TestNoPowerIsNotNoBudget(t *testing.T) {
 	t.Parallel()
 	m, shown := fresh(), view.Site{Site: "here", Self: true, Budget: new(int64(0))}
-	m.WatchSites(func(context.Context) ([]view.Site, error) { return []view.Site{shown}, nil })
+	m.WatchSites(true, func(context.Context) ([]view.Site, error) { return []view.Site{shown}, nil })
 	want(t, scrape(t, m), `switchyard_power_budget_watts 0`)
 	shown.Budget = nil
 	if body := scrape(t, m); strings.Contains(body, "\nswitchyard_power_budget_watts ") {
@@ -144,7 +144,7 @@ func TestNoPowerIsNotNoBudget(t *testing.T) {
 func TestElectricity(t *testing.T) {
 	t.Parallel()
 	m, shown := fresh(), view.Site{Site: "here", Self: true, Draw: 1500}
-	m.WatchSites(func(context.Context) ([]view.Site, error) { return []view.Site{shown}, nil })
+	m.WatchSites(true, func(context.Context) ([]view.Site, error) { return []view.Site{shown}, nil })
 	if body := scrape(t, m); strings.Contains(body, "\nswitchyard_energy") || strings.Contains(body, "\nswitchyard_electricity") {
 		t.Errorf("nothing is known:\n%s", body)
 	}
@@ -203,7 +203,7 @@ func TestSites(t *testing.T) {
 	t.Parallel()
 	m := fresh()
 	var trouble error
-	m.WatchSites(func(context.Context) ([]view.Site, error) {
+	m.WatchSites(true, func(context.Context) ([]view.Site, error) {
 		return []view.Site{
 			{Site: "here", Self: true, Link: "self", CPUs: 64, Busy: 16, Queued: 3, PowerIdledCPUs: 8, Draw: 4500, Budget: new(int64(6000))},
 			{Site: "there", Link: "up", CPUs: 8, Draining: "draining: disks", Age: new(protocol.Duration(1500)), Draw: 7, Budget: new(int64(7)), PowerIdledCPUs: 7, LastSeen: 1_800_000_000_500, SentJobs: 2},
@@ -213,7 +213,7 @@ func TestSites(t *testing.T) {
 	body := scrape(t, m)
 	want(t, body,
 		`switchyard_partner_link_up{partner="there"} 1`, `switchyard_partner_link_up{partner="away"} 0`,
-		`switchyard_gossip_age_seconds{partner="there"} 1.5`,
+		`switchyard_gossip_age_seconds{partner="there"} 1.5`, `switchyard_gossip_configured 1`,
 		`switchyard_partner_last_seen_timestamp_seconds{partner="there"} 1.8000000005e+09`,
 		`switchyard_power_draw_watts 4500`, `switchyard_power_budget_watts 6000`, `switchyard_power_idled_cpus 8`,
 		`switchyard_site_drained{site="away"} 1`, `switchyard_site_drained{site="here"} 0`,
@@ -228,6 +228,20 @@ func TestSites(t *testing.T) {
 	trouble = errors.New("stopped")
 	if strings.Contains(scrape(t, m), "switchyard_partner_link_up") {
 		t.Error("a peer that does not answer exports its partners")
+	}
+}
+
+// Without gossip the age of a load is that of the last quote, which says nothing of the partner.
+func TestWithoutGossip(t *testing.T) {
+	t.Parallel()
+	m := fresh()
+	m.WatchSites(false, func(context.Context) ([]view.Site, error) {
+		return []view.Site{{Site: "here", Self: true}, {Site: "there", Link: "up", Age: new(protocol.Duration(1500))}}, nil
+	})
+	body := scrape(t, m)
+	want(t, body, `switchyard_gossip_configured 0`, `switchyard_partner_link_up{partner="there"} 1`)
+	if strings.Contains(body, "switchyard_gossip_age_seconds{") {
+		t.Errorf("an age without gossip:\n%s", body)
 	}
 }
 

@@ -37,7 +37,7 @@ type described struct {
 func served(t *testing.T) map[string]described {
 	t.Helper()
 	m := New(Identity{Site: "here", Version: "v1"})
-	m.WatchSites(nil)
+	m.WatchSites(true, nil)
 	m.WatchPrices(nil)
 	m.WatchBudget(nil)
 	m.WatchStore(nil)

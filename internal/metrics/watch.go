@@ -13,13 +13,16 @@ import (
 // queryTimeout bounds how long a scrape waits for the peer.
 const queryTimeout = 2 * time.Second
 
-// WatchSites adds the metrics of all sites. Each scrape calls ask.
-func (m *Metrics) WatchSites(ask func(context.Context) ([]view.Site, error)) {
+// WatchSites adds the metrics of all sites. Each scrape calls ask. Without gossip there is no age of
+// reported loads: partners say theirs only with quotes, and an idle grid has none.
+func (m *Metrics) WatchSites(gossip bool, ask func(context.Context) ([]view.Site, error)) {
 	m.registry.MustRegister(&sites{
 		ask:     ask,
+		gossip:  gossip,
+		gossips: desc("gossip_configured", "1 if the site has [gossip], 0 if not."),
 		up:      desc("partner_link_up", "1 while a session with the partner is up.", "partner"),
 		seen:    desc("partner_last_seen_timestamp_seconds", "Time of the last message of the partner.", "partner"),
-		stale:   desc("gossip_age_seconds", "Age of the last reported load of the partner.", "partner"),
+		stale:   desc("gossip_age_seconds", "Age of the last reported load of the partner. Absent without [gossip].", "partner"),
 		cpus:    desc("site_cpus", "CPUs of the site.", "site"),
 		busy:    desc("site_busy_cpus", "Busy CPUs of the site, as last reported.", "site"),
 		queued:  desc("site_queued_jobs", "Pending jobs in the local queue of the site, as last reported.", "site"),
@@ -53,17 +56,18 @@ func desc(name, help string, labels ...string) *prometheus.Desc {
 // sites collects at each scrape.
 type sites struct {
 	ask                                              func(context.Context) ([]view.Site, error)
+	gossip                                           bool
 	up, seen, stale, cpus, busy, queued, here, there *prometheus.Desc
 	drained                                          *prometheus.Desc
 	refuses, kept, doubt                             *prometheus.Desc // of partners
-	draw, budget, held, stopped, operator            *prometheus.Desc // of the local site only
+	draw, budget, held, stopped, operator, gossips   *prometheus.Desc // of the local site only
 	price, energy, cost, credit, saved, lost         *prometheus.Desc // of the local site: electricity, and savings by the grid
 }
 
 // Describe implements [prometheus.Collector].
 func (s *sites) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.drained, s.refuses, s.kept, s.doubt, s.draw, s.budget, s.held, s.stopped, s.operator,
+		s.up, s.seen, s.stale, s.cpus, s.busy, s.queued, s.here, s.there, s.drained, s.refuses, s.kept, s.doubt, s.draw, s.budget, s.held, s.stopped, s.operator, s.gossips,
 		s.price, s.energy, s.cost, s.credit, s.saved, s.lost,
 	} {
 		out <- d
@@ -113,6 +117,11 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 		}
 		own(s.stopped, stopped)
 		own(s.operator, float64(v.OperatorJobs))
+		gossips := 0.0
+		if s.gossip {
+			gossips = 1
+		}
+		own(s.gossips, gossips)
 		s.electricity(out, v.Electricity)
 		return
 	}
@@ -138,7 +147,7 @@ func (s *sites) collect(out chan<- prometheus.Metric, v *view.Site) {
 	if v.LastSeen > 0 {
 		gauge(s.seen, unix(v.LastSeen))
 	}
-	if v.Age != nil && *v.Age != protocol.Never {
+	if s.gossip && v.Age != nil && *v.Age != protocol.Never {
 		gauge(s.stale, seconds(*v.Age))
 	}
 }

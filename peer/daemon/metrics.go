@@ -19,7 +19,7 @@ const scrapeTimeout = 5 * time.Second
 
 // startMetrics serves the counters and the health, if that is configured.
 func (d *Daemon) startMetrics(ctx context.Context) error {
-	d.meter.WatchSites(d.sites)
+	d.meter.WatchSites(d.cfg.Gossip != nil, d.sites)
 	d.meter.WatchStore(d.storeStats)
 	d.meter.WatchTransfers(d.transfers)
 	d.meter.WatchDisk(d.freeSpace)
