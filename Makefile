@@ -241,9 +241,9 @@ mutate: $(GREMLINS) ## plant faults in ROOMS, say what share the tests find; 40 
 	exit $$code
 
 .PHONY: alerts-check
-alerts-check: ## check alert rules and dashboards with promtool (Debian: prometheus)
+alerts-check: ## check alert rules and dashboards with promtool (Debian: prometheus), and if it is there alertmanager.yml with amtool
 	@command -v promtool >/dev/null || { echo "make alerts-check: promtool is not installed; on Debian: apt install prometheus" >&2; exit 1; }
-	$(GO) test -count=1 -run 'Promtool|Share' ./internal/metrics
+	$(GO) test -count=1 -run 'Promtool|Amtool|Share' ./internal/metrics
 
 .PHONY: bench
 bench: ## run the benchmarks that match BENCH, for BENCHTIME (1s) each, and print their ratios beside the recorded ones

@@ -315,6 +315,22 @@ func TestPromtool(t *testing.T) {
 	}
 }
 
+// Each severity of the rules has its route, and Alertmanager reads the file.
+func TestAmtool(t *testing.T) {
+	t.Parallel()
+	amtool, err := exec.LookPath("amtool")
+	if err != nil {
+		t.Skip("amtool is not installed (Debian: prometheus-alertmanager)")
+	}
+	for severity, receiver := range map[string]string{"critical": "on-call", "warning": "working-hours"} {
+		out, err := exec.CommandContext(t.Context(), amtool, "config", "routes", "test",
+			"--config.file=../../examples/monitoring/alertmanager.yml", "--verify.receivers="+receiver, "severity="+severity).CombinedOutput()
+		if err != nil {
+			t.Errorf("%s does not go to %s: %v\n%s", severity, receiver, err, out)
+		}
+	}
+}
+
 // The division binds tighter than "and": without parentheses the panel shows CPUs.
 func TestBusyCPUsAreAShare(t *testing.T) {
 	t.Parallel()
