@@ -59,22 +59,34 @@ func (a *app) storeInspectCommand() *cobra.Command {
 
 func (a *app) storeVerifyCommand() *cobra.Command {
 	var from configFlag
+	var file string
 	cmd := &cobra.Command{
-		Use:   "verify [--config PATH]",
+		Use:   "verify [--config PATH | --file FILE]",
 		Short: "Read the whole database, and print its errors",
 		Long: "Read every page and row of the peer's database, and print the number of rows of each table and\n" +
 			"all errors: pages and rows with invalid checksums, and missing, unreadable or contradictory\n" +
-			"rows. Nothing is changed.\n" +
+			"rows. Nothing is changed. With --file, read a copy of a database, as store backup writes it, in its\n" +
+			"place; this needs no configuration.\n" +
 			"\n" +
 			storeAccess +
 			"\n" +
 			"Exit codes: 0 no errors, 1 errors found, 3 no database, 4 not permitted, 6 the peer has the database open\n" +
 			"and does not answer.",
 		Example: "  switchyard store verify\n" +
-			"  switchyard store verify --config site.toml --json",
+			"  switchyard store verify --config site.toml --json\n" +
+			"  switchyard store verify --file /backup/aurora-2026-11-29.db",
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.reportStore(cmd.Context(), &from, true) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case !cmd.Flags().Changed("file"):
+				return a.reportStore(cmd.Context(), &from, true)
+			case cmd.Flags().Changed("config"):
+				return usage("--file and --config name two databases; use one of them")
+			}
+			return a.reportCopy(file)
+		},
 	}
+	cmd.Flags().StringVar(&file, "file", "", "copy of a database to read instead of the peer's")
 	from.addTo(a, cmd)
 	return a.listing(cmd)
 }
@@ -180,6 +192,25 @@ func (a *app) reportStore(ctx context.Context, from *configFlag, verify bool) er
 		return err
 	}
 	return fmt.Errorf("%s found in %s: check the disk; then %s", protocol.Count(len(found.Problems), "problem"), found.Path, store.Remedy)
+}
+
+// reportCopy verifies a copy of a database, which belongs to no peer.
+func (a *app) reportCopy(path string) error {
+	found, err := daemon.InspectStore(path, true)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &exitError{code: exitNotFound, err: fmt.Errorf("no database: %w", err)}
+	case errors.Is(err, fs.ErrPermission):
+		return &exitError{code: exitDenied, err: err}
+	case errors.Is(err, store.ErrLocked):
+		return fmt.Errorf("%s is open in another process; --file is for copies, and without it the peer that runs is asked", path)
+	case err != nil:
+		return err
+	}
+	if err = a.printStore(found); err != nil || len(found.Problems) == 0 {
+		return err
+	}
+	return fmt.Errorf("%s found in %s: do not restore it; make another copy with: switchyard store backup", protocol.Count(len(found.Problems), "problem"), path)
 }
 
 // printStore prints tables on the standard output, and problems on the standard error.

@@ -61,6 +61,21 @@ func TestStoreVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	verifyCopy := func(file string, args ...string) result {
+		return g.at(t, site, "", append([]string{"store", "verify", "--file", file}, args...)...)
+	}
+	copied := filepath.Join(t.TempDir(), "copy.db")
+	wantWords(t, verifyCopy(copied), exitNotFound, "no database", copied)
+	if err = os.WriteFile(copied, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, verifyCopy(copied), 0, "TABLE", copied+": no errors in")
+	wantWords(t, verifyCopy(copied, "--config", site.Config), exitUsage, "--file and --config name two databases")
+	damaged := bytes.ReplaceAll(data, []byte(`"incarnation":`), []byte(`"incarnatioN":`))
+	if err = os.WriteFile(copied, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantWords(t, verifyCopy(copied), exitFailed, `table site, key "site", page`, "fails its checksum", "do not restore it", "store backup")
 	data = bytes.ReplaceAll(data, []byte(`"incarnation":`), []byte(`"incarnatioN":`)) // also in pages that are free
 	if err = os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
