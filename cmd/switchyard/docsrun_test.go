@@ -36,7 +36,7 @@ var walks = []walk{
 		"curl ", "{ printf 'Authorization: Bearer '; cat token; } >header; curl -fsS ", "'1000000000051_[1-5]'", `"$array"_[1-5]`, "requeue 1000000000042", "requeue $job",
 		"switchyard fetch", "switchyard wait ID && switchyard fetch",
 	}},
-	{path: "docs/dashboard.md", before: shortGrids, replace: []string{"/srv/switchyard/studies/", ""}, short: []string{"sweep light", "sweep light.toml"}},
+	{path: "docs/dashboard.md", grid: served(), before: shortGrids, replace: []string{"/srv/switchyard/studies/", ""}, short: []string{"sweep light", "sweep light.toml"}},
 	{path: "docs/from-slurm.md", grid: served(), before: atHome + "echo sleep 1000 >>job.sh"},
 	{path: "docs/operations.md", grid: served(), before: atHome, replace: []string{
 		"config check &&", "config check --config $CONFIG &&", "user=portal", "user=$(id -un)", "4f1c09a7b2d3", "$(switchyard token list --no-header | awk '{print $1; exit}')",
@@ -136,6 +136,15 @@ type elsewhere struct{ path, first, reason, by string }
 
 // elsewheres say why no walk runs a block, and which test, target or file of the repository does.
 var elsewheres = []elsewhere{
+	{"docs/first-day.md", "make build", "installs a service", "make packages-check"},
+	{"docs/first-day.md", "north$ sudo switchyard keygen", "needs a site with Slurm", "TestBeds"},
+	{"docs/first-day.md", "north$ sudo systemctl", "installs a service", "make packages-check"},
+	{"docs/first-day.md", "north$ switchyard submit --ntasks", "needs a site with Slurm", "TestBeds"},
+	{"docs/first-day.md", "north$ sudo switchyard invite", "needs two machines", "TestASiteJoinsByInvitation"},
+	{"docs/first-day.md", "switchyard sites", "needs two machines", "TestASiteJoinsByInvitation"},
+	{"docs/first-day.md", "north$ switchyard submit --sites", "needs two sites with Slurm", "TestBeds"},
+	{"docs/first-day.md", "south$ sudo switchyard drain", "needs two sites", "TestDrain"},
+	{"docs/first-day.md", "sudo install", "writes below the root directory", "TestStoreOfARunningPeer"},
 	{"docs/install.md", "sha256sum", "needs a release", "make packages-check"},
 	{"docs/install.md", "sudo apt install", "installs packages", "make packages-check"},
 	{"docs/install.md", "sudo editor", "installs a service", "make packages-check"},
