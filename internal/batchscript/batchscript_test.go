@@ -157,7 +157,7 @@ func TestDirectives(t *testing.T) {
 		"per node":         {[]string{"#SBATCH -N 2 --ntasks-per-node=3"}, cpus, 6},
 		"mem":              {[]string{"#SBATCH --mem=4G"}, memory, int64(4096)},
 		"mem per cpu":      {[]string{"#SBATCH --mem-per-cpu=1G -n 4 -N 2"}, memory, int64(2048)},
-		"mem, the last":    {[]string{"#SBATCH --mem-per-cpu=1G --mem=5"}, memory, int64(5)},
+		"mem, own mark":    {[]string{"#SWITCHYARD --mem=5", "#SBATCH --mem-per-cpu=1G"}, memory, int64(5)},
 		"requeue":          {[]string{"#SBATCH --requeue"}, requeue, true},
 		"no requeue":       {[]string{"#SBATCH --requeue --no-requeue"}, requeue, false},
 		"chdir":            {[]string{"#SBATCH -D /data"}, stdout, "/data/switchyard-%j.out"},

@@ -19,9 +19,10 @@ type Setting struct {
 
 // spot is where an option was said.
 type spot struct {
-	place problems.Place
-	named bool // the place names it already
-	wrong bool // the value is invalid, which has been reported
+	place  problems.Place
+	source int  // a later one beats an earlier one
+	named  bool // the place names it already
+	wrong  bool // the value is invalid, which has been reported
 }
 
 // spot is where the setting was said.
@@ -42,9 +43,9 @@ func (r *report) wrongAt(at spot, long, format string, args ...any) {
 
 // directive is one line of options, cut into words.
 type directive struct {
-	place problems.Place
-	words []string
-	slurm bool // of sbatch, not of switchyard
+	place  problems.Place
+	words  []string
+	source int // fromSlurm, fromVariable or fromOwn
 }
 
 // section are the directives of a component, or those of all components.
@@ -104,9 +105,9 @@ func collect(script Script, r *report) []section {
 		}
 		to := &sections[len(sections)-1]
 		if mark == slurmMark {
-			to.slurm = append(to.slurm, directive{place: place, words: words, slurm: true})
+			to.slurm = append(to.slurm, directive{place: place, words: words, source: fromSlurm})
 		} else {
-			to.own = append(to.own, directive{place: place, words: words})
+			to.own = append(to.own, directive{place: place, words: words, source: fromOwn})
 		}
 	}
 	return sections
@@ -161,8 +162,9 @@ func (c catalog) follow(directives []directive, w *jobOptions, r *report) {
 
 // followOne applies the words of one directive to the options.
 func (c catalog) followOne(d directive, w *jobOptions, r *report) {
-	words := d.words
-	if d.slurm && len(words) > 0 && (words[0] == "hetjob" || words[0] == "packjob") {
+	words, slurm := d.words, d.source != fromOwn
+	w.source = w.scope + d.source
+	if slurm && len(words) > 0 && (words[0] == "hetjob" || words[0] == "packjob") {
 		r.wrong(d.place, "heterogeneous jobs are not supported; make each part a component that begins with %s component NAME", ownMark)
 		return
 	}
@@ -185,7 +187,7 @@ func (c catalog) followOne(d directive, w *jobOptions, r *report) {
 			value, words = words[0], words[1:]
 		}
 		v := option.verdict
-		if d.slurm {
+		if slurm {
 			v = option.inSlurm
 		}
 		apply(option, v, value, spot{place: d.place}, w, r)
@@ -240,7 +242,7 @@ func apply(option Option, v verdict, value string, at spot, w *jobOptions, r *re
 		return
 	}
 	w.allow(option.Long)
-	at.wrong = err != nil
+	at.wrong, at.source = err != nil, w.source
 	w.spots[option.Long] = at
 	if at.wrong {
 		r.wrongAt(at, option.Long, "%s", err)
@@ -266,8 +268,15 @@ func (c catalog) override(settings []Setting, w *jobOptions, r *report) {
 
 // The sources of options, the weakest first.
 const (
-	fromScript = iota
-	fromFile
+	fromSlurm    = iota // #SBATCH
+	fromVariable        // of the environment, which stands for #SBATCH
+	fromOwn             // #SWITCHYARD
+	ofComponent         // what is added to these three in the directives of a component
+)
+
+// The sources that beat directives.
+const (
+	fromFile = 2*ofComponent + iota
 	fromCommandLine
 )
 

@@ -72,7 +72,7 @@ func (c catalog) plan(all draft, sections []section, settings []Setting, r *repo
 	for i := range sections {
 		s := &sections[i]
 		d := draft{component: s.name, place: s.place, script: all.script, options: all.options.clone()}
-		d.options.spec.Name, d.options.source = s.name, fromScript
+		d.options.spec.Name, d.options.scope = s.name, ofComponent
 		d.options.whole = "before the first component"
 		c.follow(s.directives(), &d.options, r)
 		d.options.whole = ""

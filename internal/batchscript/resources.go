@@ -244,9 +244,6 @@ func (w *jobOptions) memoryByGPU(size *protocol.Request, script Script, r *repor
 	case gpus == 0:
 		w.fault(r, script, "mem-per-gpu", "the job asks for no GPUs; name --gpus-per-node or --gres=gpu, too")
 		return 0
-	case w.memoryMB > 0 || w.cpuMemoryMB > 0:
-		w.fault(r, script, "mem-per-gpu", "the job names --mem or --mem-per-cpu, too; use one of them")
-		return 0
 	case per == protocol.PerNode, per == protocol.PerJob && (gpus == 1 || w.maxNodes == 1):
 	case per == protocol.PerTask && w.tasksPerNode > 0:
 		gpus *= int64(w.tasksPerNode)

@@ -75,7 +75,7 @@ func TestResourcesThatCannotBe(t *testing.T) {
 		"-G16 --cpus-per-gpu=4":           "job.sh:2: --cpus-per-gpu: how many GPUs go with a task is not known; use --gpus-per-task or --cpus-per-task",
 		"-G8 --mem-per-gpu=1G":            "job.sh:2: --mem-per-gpu: how many GPUs are on a node is not known; use --gpus-per-node or --mem",
 		"--mem-per-gpu=1G":                "job.sh:2: --mem-per-gpu: the job asks for no GPUs; name --gpus-per-node or --gres=gpu, too",
-		"-G1 --mem=1G --mem-per-gpu=1G":   "job.sh:2: --mem-per-gpu: the job names --mem or --mem-per-cpu, too; use one of them",
+		"-G1 --mem=1G --mem-per-gpu=1G":   "job.sh:2: --mem-per-gpu: contradicts --mem (job.sh:2); use one of the two",
 		"-C 'a&'":                         `job.sh:2: --constraint: "a&": ends where a feature is expected`,
 		"-C [a&b|c&d]":                    `job.sh:2: --constraint: "[a&b|c&d]": brackets with both & and | are not supported; write parentheses without brackets`,
 		"-n1 --signal=USR1 --container=i": "job.sh:2: --signal: it would reach the container command and not the script; leave out one of --signal and --container",

@@ -196,7 +196,7 @@ func (c catalog) variables(env []string) (out []directive) {
 			case option.Value != "" && value != "":
 				word += "=" + value
 			}
-			out = append(out, directive{place: problems.Place{File: "variable " + name}, words: []string{word}, slurm: true})
+			out = append(out, directive{place: problems.Place{File: "variable " + name}, words: []string{word}, source: fromVariable})
 		}
 	}
 	return out

@@ -9,6 +9,7 @@ import (
 // shape draws the conclusions about a job's size and time, in each shape that it may run
 // in. The first one, with the fewest CPUs, is the job's own.
 func (w *jobOptions) shape(job *Job, script Script, r *report) {
+	w.choose(script, r)
 	counts, size := w.size(script, r)
 	nodes := size.Nodes
 	job.Spec.CPUs, job.Spec.Layout = counts[0], size.Layout
@@ -113,7 +114,6 @@ func (w *jobOptions) behaves(cpus int, script Script, r *report) protocol.Behavi
 func (w *jobOptions) size(script Script, r *report) (cpus []int, size protocol.Request) {
 	size.Nodes, size.Layout.MaxNodes = w.nodes, w.maxNodes
 	if len(w.cpus) > 0 {
-		w.noticeUndivided(r)
 		return w.cpus, size
 	}
 	l := &size.Layout
@@ -141,15 +141,6 @@ func tasksOf(size protocol.Request) int {
 		return max(1, size.Nodes)
 	}
 	return size.Tasks()
-}
-
-// noticeUndivided says that counts of CPUs leave out how the job was to be divided.
-func (w *jobOptions) noticeUndivided(r *report) {
-	for _, long := range []string{"ntasks-per-node", "cpus-per-task", "cpus-per-gpu"} {
-		if at, said := w.spots[long]; said && !at.wrong && !w.wrong("cpus") {
-			r.notice(w.spots["cpus"].place, "--cpus replaces --%s (%s): the job has CPUs, and no tasks", long, at.place)
-		}
-	}
 }
 
 // memory is what a node must have: for all CPUs of the job when it may run on

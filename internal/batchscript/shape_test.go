@@ -29,8 +29,6 @@ func TestLayout(t *testing.T) {
 		"-n 1 -N 3":                     {CPUs: 1, Nodes: 1, Layout: layout{Tasks: 1, MaxNodes: 1}},
 		"--cpus=8":                      {CPUs: 8},
 		"--cpus=8 -N2":                  {CPUs: 8, Nodes: 2, Layout: layout{MaxNodes: 2}},
-		"-c 4 --cpus=8":                 {CPUs: 8},
-		"--cpus=8 -c 4":                 {CPUs: 4, Layout: layout{CPUsPerTask: 4}},
 	} {
 		job, _ := read(t, script("#SWITCHYARD "+options))
 		got := protocol.Request{CPUs: job.Spec.CPUs, Nodes: job.Spec.Nodes, Layout: job.Spec.Layout}
@@ -57,8 +55,7 @@ func TestLayoutsThatSayTwoThings(t *testing.T) {
 		}
 	}
 	for options, want := range map[string]string{
-		"-n 1 -N 3":     "job.sh:2: --nodes: each node has a task at least, so the job gets 1 instead of 3",
-		"-c 4 --cpus=8": "job.sh:2: --cpus replaces --cpus-per-task (job.sh:2): the job has CPUs, and no tasks",
+		"-n 1 -N 3": "job.sh:2: --nodes: each node has a task at least, so the job gets 1 instead of 3",
 	} {
 		if _, got := read(t, script("#SWITCHYARD "+options)); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: got %q, want %q", options, got, want)

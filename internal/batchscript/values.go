@@ -31,7 +31,7 @@ type jobOptions struct {
 	tasksPerNode int
 	cpusPerTask  int
 	memoryMB     int64 // per node
-	cpuMemoryMB  int64 // per CPU; at most one of the two is set
+	cpuMemoryMB  int64 // per CPU; see alternatives
 
 	gres        []protocol.Resource // on each node
 	gpus        []protocol.Resource
@@ -82,6 +82,7 @@ type jobOptions struct {
 	ignored map[string]bool // names of those to do without
 
 	source int             // of what is being said: a later one beats an earlier one
+	scope  int             // added to the source of directives: 0, or ofComponent
 	whole  string          // where options about the whole application belong; empty: here
 	spots  map[string]spot // where each option was said last, by its long name
 }
@@ -107,14 +108,14 @@ func setName(w *jobOptions, value string) error {
 	return nil
 }
 
-// counter takes a count of tasks. It beats a count of CPUs in all that was said before.
+// counter takes a count of tasks, nodes or CPUs.
 func counter(field func(*jobOptions) *int) func(*jobOptions, string) error {
 	return func(w *jobOptions, value string) error {
 		n, err := ParseCount(value)
 		if err != nil {
 			return err
 		}
-		*field(w), w.cpus = n, nil
+		*field(w) = n
 		return nil
 	}
 }
@@ -156,7 +157,7 @@ func setMemory(w *jobOptions, value string) error {
 	if mb == 0 {
 		return &refusalError{why: "0 asks for all the memory of the nodes, which a job cannot do yet", do: "name an amount"}
 	}
-	w.memoryMB, w.cpuMemoryMB = mb, 0
+	w.memoryMB = mb
 	return nil
 }
 
@@ -165,7 +166,7 @@ func setMemoryPerCPU(w *jobOptions, value string) error {
 	if err != nil {
 		return err
 	}
-	w.memoryMB, w.cpuMemoryMB = 0, mb
+	w.cpuMemoryMB = mb
 	return nil
 }
 
