@@ -71,7 +71,7 @@ func (p *Peer) submitKnowing(ev event.Submit, known ended) {
 		p.rows.SaveDedup(key)
 	}
 	submitted := desk.Submitted(ev.Jobs, first, len(ev.Jobs))
-	submitted.Notices = append(notices, desk.AssociationNotices(ev.User, ev.Jobs)...)
+	submitted.Notices = slices.Concat(notices, desk.AssociationNotices(ev.User, ev.Jobs), desk.ShapeNotices(ev.Jobs))
 	p.answer(ev.Asked, submitted)
 }
 

@@ -81,7 +81,7 @@ func shape() []Option {
 			Slurm: true, Vars: []string{"SBATCH_MEM_PER_CPU"}, Note: "the built-in batch system reserves it for all CPUs of the job",
 		},
 		{
-			Long: "cpus", Value: "count[,count]", Help: "total number of CPUs, instead of tasks; of several counts the grid chooses one",
+			Long: "cpus", Value: "count[,count]", Help: "total number of CPUs, instead of tasks; of several counts the policy iss chooses one, and others use the first",
 			set: setCPUs,
 		},
 		{

@@ -152,6 +152,24 @@ func (d *Desk) unmapped(i int, spec *protocol.Spec) string {
 	return ""
 }
 
+// ShapeNotices says that of several counts of CPUs the first is used, if the policy chooses none; it is the same
+// for all jobs with the same count.
+func (d *Desk) ShapeNotices(jobs []protocol.Job) (notices []string) {
+	if d.Policy.DecidesApplications() {
+		return nil
+	}
+	for i := range jobs {
+		if len(jobs[i].Component.Shapes) == 0 {
+			continue
+		}
+		notice := fmt.Sprintf("--cpus names several counts of CPUs: the policy %s of this site chooses none, and uses the first, %d", d.Policy.Name, jobs[i].Spec.CPUs)
+		if !slices.Contains(notices, notice) {
+			notices = append(notices, notice)
+		}
+	}
+	return notices
+}
+
 // AssociationNotices says what of the jobs' accounts, partitions and QOS has no effect at which of the sites
 // where they may run, each once.
 func (d *Desk) AssociationNotices(user string, jobs []protocol.Job) (notices []string) {

@@ -29,8 +29,8 @@ func (o *Objectives) Refuse(a *protocol.Application, jobs []protocol.Job) string
 		return ""
 	}
 	if !o.Policy.DecidesApplications() {
-		return fmt.Sprintf("the policy %s of this site looks at no objectives, limits or groups; "+
-			"leave them out, or submit at a site with the policy iss", o.Policy.Name)
+		return fmt.Sprintf("the policy %s of this site looks at no objectives, limits or groups, and places no application as a whole; "+
+			"leave objectives and limits out, submit components as jobs of their own, or submit at a site with the policy iss", o.Policy.Name)
 	}
 	var faults []string
 	if _, err := o.Money.Convert(1, a.Currency); err != nil {

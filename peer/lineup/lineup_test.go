@@ -252,6 +252,11 @@ func TestQuestion(t *testing.T) {
 	}}
 	jobs, specs := lineup.Question(desk, &ev, 50)
 	last := protocol.NewJobID(3, protocol.SeqsPerSite-1)
+	simple := *desk
+	simple.Policy = &policy.Description{Name: "tc"}
+	if _, rows := lineup.Question(&simple, &ev, 50); len(rows) != 2 || rows[1].CPUs != 2 {
+		t.Errorf("a policy that does not choose between shapes asks with %+v", rows)
+	}
 	if len(jobs) != 2 || len(specs) != 3 || specs[0].Job != last || specs[1].Job != last-1 || specs[2].Job != last-1 || specs[2].CPUs != 4 {
 		t.Fatalf("%d jobs, rows %+v", len(jobs), specs)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
-// Question are the jobs of a question as a submission would make them, and the rows of its round. The jobs
+// Question are the jobs of a question as a submission would make them, and the rows of its round: one for each
+// shape in which a job may be placed. The jobs
 // get IDs from the end of the site's range, so that none has the ID of a later job.
 func Question(desk *admission.Desk, ev *event.TestSubmit, now protocol.Instant) (jobs map[protocol.JobID]*tables.Job, specs []protocol.Spec) {
 	ev.Application, ev.Jobs = desk.Objectives.Weighed(ev.Application, ev.Jobs)
@@ -24,7 +25,7 @@ func Question(desk *admission.Desk, ev *event.TestSubmit, now protocol.Instant) 
 		j := tables.Questioned(row.Job{Spec: spec, Component: broker.NewComponent(&ev.Jobs[i])}, ev.Jobs[i].Payload)
 		j.App = a
 		jobs[spec.Job] = j
-		specs = append(specs, j.InShapes(max(1, len(j.Shapes())))...)
+		specs = append(specs, j.InShapes(Rows(desk.Policy, j))...)
 	}
 	return jobs, specs
 }

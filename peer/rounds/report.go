@@ -46,11 +46,11 @@ func (p *Report) Quote(row int, a *Ask) view.Quote {
 
 // describe adds to a quote what users want to know of components; a is nil for the local site.
 func (p *Report) describe(row int, a *Ask, q view.Quote) view.Quote {
-	if p.Money == nil {
-		return q
-	}
 	if j := p.Asking.Job(row).Row; j != nil && len(j.Shapes()) > 1 {
 		q.CPUs = p.Round.Specs[row].CPUs
+	}
+	if p.Money == nil {
+		return q
 	}
 	if q.Declined == "" {
 		m := p.Round.Money(*p.Money, row, a)

@@ -45,6 +45,11 @@ func TestReportedQuote(t *testing.T) {
 	if got := p.Quote(0, b); !reflect.DeepEqual(got, want) {
 		t.Errorf("b's quote is\n%+v, want\n%+v", got, want)
 	}
+	p.Money = nil
+	if got := p.Quote(0, b); got.CPUs != 4 || got.Money != nil {
+		t.Errorf("under a policy without costs of applications: %+v", got)
+	}
+	p.Money = &pricing.Money{Own: "EUR"}
 	if got := p.Quote(1, b); got.Declined != "no" || got.Transfer != 0 {
 		t.Errorf("b's refusal is %+v", got)
 	}
