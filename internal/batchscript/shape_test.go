@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/switchyard-hpc/switchyard/internal/batchscript"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -60,6 +61,15 @@ func TestLayoutsThatSayTwoThings(t *testing.T) {
 		if _, got := read(t, script("#SWITCHYARD "+options)); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: got %q, want %q", options, got, want)
 		}
+	}
+}
+
+// TestNoSites: an empty list of sites takes back that of the script, as in update.
+func TestNoSites(t *testing.T) {
+	t.Parallel()
+	job, _ := read(t, script("#SWITCHYARD --sites=aurora"), batchscript.Setting{Long: "sites"})
+	if job.Spec.Sites != nil {
+		t.Errorf("may run at %v only", job.Spec.Sites)
 	}
 }
 

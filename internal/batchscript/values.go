@@ -224,8 +224,13 @@ func setRequeue(may bool) func(*jobOptions, string) error {
 	}
 }
 
+// setSites takes names of sites; none takes back those of a script.
 func setSites(w *jobOptions, value string) error {
 	var sites []protocol.SiteName
+	if value == "" {
+		w.spec.Sites = nil
+		return nil
+	}
 	for name := range strings.SplitSeq(value, ",") {
 		site := protocol.SiteName(strings.TrimSpace(name))
 		if err := site.Validate(); err != nil {

@@ -10,7 +10,8 @@ import (
 )
 
 // Given is what every job finds in its environment whose directory is dir, as NAME=value:
-// what Switchyard and sbatch say of it and, for a guest, what a login of the account would.
+// what Switchyard and sbatch say of it and what a login of the account would: for a guest in any case, and for a
+// job of this site where its submission leaves that out, as with --export=NONE.
 func (j Job) Given(dir string) []string {
 	sub := j.Submission
 	given := []string{
@@ -30,15 +31,19 @@ func (j Job) Given(dir string) []string {
 	if n := sub.Spec.Restarts; n > 0 {
 		given = append(given, "SLURM_RESTART_COUNT="+strconv.Itoa(n))
 	}
-	if !sub.Guest {
-		return given
+	for _, login := range []struct{ name, value string }{
+		{"HOME", j.Account.Home}, {"USER", j.Account.Name}, {"LOGNAME", j.Account.Name}, {"SHELL", j.Account.Shell},
+	} {
+		if sub.Guest || !sets(sub.Payload.Env, login.name) {
+			given = append(given, login.name+"="+login.value)
+		}
 	}
-	return append(given,
-		"HOME="+j.Account.Home,
-		"USER="+j.Account.Name,
-		"LOGNAME="+j.Account.Name,
-		"SHELL="+j.Account.Shell,
-	)
+	return given
+}
+
+// sets says whether an environment has the variable.
+func sets(env []string, name string) bool {
+	return slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") })
 }
 
 // submitDir is what a script takes for the directory of its submission: for a guest, whose own is at another

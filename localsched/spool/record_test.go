@@ -137,6 +137,7 @@ func TestGiven(t *testing.T) {
 	sub.Spec.CPUs = 4
 	for _, isGuest := range []bool{true, false} {
 		sub.Guest = isGuest
+		sub.Payload.Env = []string{"HOME=/home/alice", "USER=alice", "LOGNAME=alice", "SHELL=/bin/zsh"}
 		given := spool.NewJob(sub, me(), "north", 0).Given("/spool/jobs/7")
 		want := map[string]bool{
 			"SWITCHYARD_JOB_ID=7000000000005": true, "SWITCHYARD_JOB_NAME=test": true, "SWITCHYARD_ORIGIN_SITE=south": true,
@@ -149,6 +150,20 @@ func TestGiven(t *testing.T) {
 			if slices.Contains(given, v) != is {
 				t.Errorf("guest %v: %s is given: %v", isGuest, v, !is)
 			}
+		}
+	}
+}
+
+// TestLoginIsGiven: a job of this site whose submission leaves out what a login sets, as with --export=NONE, finds it as
+// a guest does.
+func TestLoginIsGiven(t *testing.T) {
+	t.Parallel()
+	sub := guest()
+	sub.Guest, sub.Payload.Env = false, []string{"USER=alice"}
+	given := spool.NewJob(sub, me(), "north", 0).Given("/spool/jobs/7")
+	for v, is := range map[string]bool{"HOME=/home/me": true, "LOGNAME=me": true, "SHELL=/bin/sh": true, "USER=me": false} {
+		if slices.Contains(given, v) != is {
+			t.Errorf("%s is given: %v", v, !is)
 		}
 	}
 }

@@ -299,6 +299,7 @@ func (d *Desk) Submitted(jobs []protocol.Job, first protocol.JobID, count int) v
 	specs, payloads, ids := make([]protocol.Spec, len(jobs)), make([]*protocol.Payload, len(jobs)), make([]protocol.JobID, count)
 	for i := range jobs {
 		specs[i], payloads[i] = jobs[i].Spec, jobs[i].Payload
+		specs[i].Sites = d.sites(&jobs[i])
 	}
 	for i := range ids {
 		ids[i] = first + protocol.JobID(i)

@@ -146,6 +146,16 @@ func TestSubmitted(t *testing.T) {
 	}
 }
 
+// TestSubmittedWithInput: a job that reads a file of this site leaves to no other.
+func TestSubmittedWithInput(t *testing.T) {
+	t.Parallel()
+	one := job(1)
+	one.Payload.Input = "/home/ada/in"
+	if got := desk(partner("b", 16)).Submitted([]protocol.Job{one}, 7, 1); len(got.MayLeaveTo) > 0 {
+		t.Errorf("may leave to %v", got.MayLeaveTo)
+	}
+}
+
 // TestRefuse: only what is certain is refused, with what each site says.
 func TestRefuse(t *testing.T) {
 	t.Parallel()
