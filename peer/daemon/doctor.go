@@ -276,7 +276,7 @@ func (e *examination) lookAtPartner(ctx context.Context, table *config.Partner, 
 		e.add(check, Failed, "the peer does not know it", "switchyard reload")
 		return
 	case site.Link == "up":
-		e.add(check, OK, "each site reaches the other, and their keys match", "")
+		e.add(check, OK, "the link is up, and the keys match", "")
 		e.lookAtKeys(check, table, &site)
 		e.lookAtDrain(check, &site)
 		return

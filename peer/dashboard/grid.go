@@ -24,7 +24,7 @@ type gridPage struct {
 	Answer   string
 	Info     api.Info
 	Sites    []siteRow
-	Lasting  []siteRow // partners that are down or unresponsive, or of which no load is known
+	Lasting  []siteRow // partners that are down or unresponsive, or of which no load is known although there is gossip
 	Queue    []queueRow
 	Reasons  []reasonRow
 	Figure   template.HTML // the load over the last day; empty: too little is known yet
@@ -157,7 +157,8 @@ func (p *gridPage) addSite(site *view.Site, spark template.HTML) {
 		row.Watts = console.Power(site.Draw, site.Budget)
 	}
 	p.Sites = append(p.Sites, row)
-	if row.Class != "good" || !row.Known || site.AskedLastReason != "" {
+	unheard := !row.Known && p.Info.Gossip // without gossip loads are known from quotes alone
+	if row.Class != "good" || unheard || site.AskedLastReason != "" {
 		p.Lasting = append(p.Lasting, row)
 	}
 }
