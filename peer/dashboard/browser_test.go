@@ -89,10 +89,10 @@ func (b *tab) listen(event any) {
 	case *runtime.EventConsoleAPICalled:
 		b.said = append(b.said, fmt.Sprintf("the script writes to the console: %s", what.Type))
 	case *network.EventRequestWillBeSent:
-		switch {
-		case what.Type == network.ResourceTypeDocument:
+		switch what.Type { //nolint:exhaustive // others are of no page
+		case network.ResourceTypeDocument:
 			b.pages[what.Request.URL] = true
-		case what.Type == network.ResourceTypeFetch:
+		case network.ResourceTypeFetch:
 			b.sent = what.Request.Headers
 		}
 		if where, err := url.Parse(what.Request.URL); err != nil || !slices.Contains(b.hosts, where.Host) && where.Scheme != "data" {

@@ -18,11 +18,13 @@ func TestNotesOfTrouble(t *testing.T) {
 		want string
 	}{
 		{
-			view.Site{Self: true, Link: "self"}, display.Grid{Rules: rules, Gossip: true},
+			view.Site{Self: true, Link: "self"},
+			display.Grid{Rules: rules, Gossip: true},
 			"initiation sender, policy tc, local queue easy",
 		},
 		{
-			view.Site{Self: true, Link: "self"}, display.Grid{Rules: rules, Gossip: true, GossipAlone: true},
+			view.Site{Self: true, Link: "self"},
+			display.Grid{Rules: rules, Gossip: true, GossipAlone: true},
 			"initiation sender, policy tc, local queue easy; no member of the gossip answers (switchyard doctor says what to look at)",
 		},
 		{view.Site{Link: "down"}, display.Grid{Gossip: true}, "see switchyard doctor"},
