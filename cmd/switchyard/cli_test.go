@@ -546,6 +546,12 @@ func TestReload(t *testing.T) {
 			reply: api.Reloaded{Rules: someRules()},
 			want:  result{0, "No changes.\nActive: initiation sender, policy tc, local queue easy.\n", ""},
 		},
+		"what needs a restart only": {
+			reply: api.Reloaded{Restart: []api.Change{{Key: "gossip.bind", To: `"x"`}}, Rules: someRules()},
+			want: result{
+				0, "needs restart  gossip.bind: - → \"x\"\nNothing has changed: restart the peer.\nActive: initiation sender, policy tc, local queue easy.\n", "",
+			},
+		},
 		"problems": {
 			reply: api.Reloaded{Problems: []string{"f:3: x: unknown key", "f:4: y: bad"}},
 			want:  result{1, "", "switchyard: f:3: x: unknown key\nswitchyard: f:4: y: bad\nswitchyard: the configuration was not changed\n"},

@@ -70,7 +70,10 @@ func (a *app) printReload(done api.Reloaded) {
 	for _, c := range done.Restart {
 		a.printf("needs restart  %s\n", console.Plain(c.Text()))
 	}
-	if len(done.Changed)+len(done.Added)+len(done.Removed) == 0 {
+	switch changes := len(done.Changed) + len(done.Added) + len(done.Removed); {
+	case changes == 0 && len(done.Restart) > 0:
+		a.printf("Nothing has changed: restart the peer.\n")
+	case changes == 0:
 		a.printf("No changes.\n")
 	}
 	a.printf("Active: %s.\n", display.Rules(done.Rules))
