@@ -148,13 +148,13 @@ func TestAKeyIsWithdrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	withdrawn := signedKeys(t, dir, 2, map[protocol.SiteName]string{"aurora": own.Public(), "borealis": other}, aurora, borealis)
-	const words = "partner[borealis].public_key: the key is none that the roster (2) has of borealis, so borealis is no partner"
+	const words = "partner[borealis].public_key: the roster (2) has no such key for borealis, so borealis is no partner"
 	wantWords(t, g.at(t, aurora, "", "roster", "check", withdrawn, "--config", aurora.Config), 0, "Roster OK: number 2", words)
 	writeText(t, filepath.Join(aurora.Dir, "grid.roster"), text(t, withdrawn))
 	wantWords(t, g.at(t, aurora, "", "config", "check", "--config", aurora.Config), 0, words, `warning: partner "borealis": not configured, but it has 1 open job of this site, and this site has 1 open job of it`)
 	said := func() {
 		t.Helper()
-		linkIs(t, aurora, "borealis", "missing", "the key is none that the roster (2) has of borealis")
+		linkIs(t, aurora, "borealis", "missing", "the roster (2) has no such key for borealis")
 		linkIs(t, borealis, "aurora", "down", "")
 		wantWords(t, g.at(t, aurora, "", "doctor", "--config", aurora.Config), 0, words)
 		if job := g.until(t, aurora, there, running); job.Site != "borealis" {

@@ -299,15 +299,15 @@ func (r *checker) keepKeys(table string, p *Partner, site *roster.Site, serial i
 	hasNext := slices.Contains(site.PublicKeys(), p.NextPublicKey)
 	switch {
 	case !has && !hasNext:
-		r.leaveOut(first, p.Name, "the key is none that the roster (%d) has of %s, so %s is no partner and nothing signed by it counts; "+advice, serial, p.Name, p.Name, known)
+		r.leaveOut(first, p.Name, "the roster (%d) has no such key for %s, so %s is no partner and nothing signed by it counts; "+advice, serial, p.Name, p.Name, known)
 		return false
 	case !has:
-		r.Warn(first, "the key is none that the roster (%d) has of %s, so that only next_public_key counts; "+advice, serial, p.Name, known)
+		r.Warn(first, "the roster (%d) has no such key for %s, so that only next_public_key counts; "+advice, serial, p.Name, known)
 		p.PublicKey, p.NextPublicKey = p.NextPublicKey, ""
 		r.Places()[first] = r.Places()[next]
 		delete(r.Places(), next)
 	case p.NextPublicKey != "" && !hasNext:
-		r.Warn(next, "the key is none that the roster (%d) has of %s, so it does not count; "+advice, serial, p.Name, known)
+		r.Warn(next, "the roster (%d) has no such key for %s, so it does not count; "+advice, serial, p.Name, known)
 		p.NextPublicKey = ""
 		delete(r.Places(), next)
 	}

@@ -341,12 +341,12 @@ func TestRosterBeforeItIsInPlace(t *testing.T) {
 	}
 	r.keys["east"] = key(t).Public()
 	replace(own, 8)
-	if c, err := config.LoadWithRoster(next, r.dir); err != nil || len(c.Partners) != 1 || !strings.Contains(fmt.Sprint(c.Warnings), "partner[east].public_key: the key is none that the roster (8) has of east") {
+	if c, err := config.LoadWithRoster(next, r.dir); err != nil || len(c.Partners) != 1 || !strings.Contains(fmt.Sprint(c.Warnings), "partner[east].public_key: the roster (8) has no such key for east") {
 		t.Errorf("with another key than the table: %+v, %v", c, err)
 	}
 }
 
-// What signers write keeps no peer from its start: a table whose keys the roster does not have is none of a partner, and of two keys the one
+// What signers write keeps no peer from its start: a table whose keys the roster does not have makes no partner, and of two keys the one
 // counts that both have. The warning names the table, whichever tables are left.
 func TestKeysThatTheRosterDoesNotHave(t *testing.T) {
 	t.Parallel()
@@ -361,7 +361,7 @@ func TestKeysThatTheRosterDoesNotHave(t *testing.T) {
 			south + "public_key = \"OTHER\"\n" + east,
 			[]string{"east true nats://east.example.org:7501 0 map[]"},
 			[]protocol.SiteName{"south"},
-			[]string{"north.toml:13: partner[south].public_key: the key is none that the roster (5) has of south, so south is no partner and nothing signed by it counts; write what the roster has (KEY-south)"},
+			[]string{"north.toml:13: partner[south].public_key: the roster (5) has no such key for south, so south is no partner and nothing signed by it counts; write what the roster has (KEY-south)"},
 		},
 		"accepted, too": { // by the keys of the roster it would be let in although the table says otherwise
 			"ACCEPT" + south + "public_key = \"OTHER\"\n", []string{"east true nats://east.example.org:7501 0 map[]"}, []protocol.SiteName{"south", "west"}, []string{"so south is no partner"},
@@ -370,13 +370,13 @@ func TestKeysThatTheRosterDoesNotHave(t *testing.T) {
 			south + "public_key = \"OTHER\"\nnext_public_key = \"KEY-south\"\n",
 			[]string{"south true nats://x:1 0 map[]"},
 			nil,
-			[]string{"partner[south].public_key: the key is none that the roster (5) has of south, so that only next_public_key counts"},
+			[]string{"partner[south].public_key: the roster (5) has no such key for south, so that only next_public_key counts"},
 		},
 		"next_public_key": {
 			south + "next_public_key = \"OTHER\"\npublic_key = \"KEY-south\"\n",
 			[]string{"south true nats://x:1 0 map[]"},
 			nil,
-			[]string{"partner[south].next_public_key: the key is none that the roster (5) has of south, so it does not count"},
+			[]string{"partner[south].next_public_key: the roster (5) has no such key for south, so it does not count"},
 		},
 		"of another table": {
 			"ACCEPT" + south + "[[partner]]\nname = \"nowhere\"\nurl = \"nats://x:1\"\npublic_key = \"KEY-east\"\n",

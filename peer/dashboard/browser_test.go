@@ -20,7 +20,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// tab is a tab of chromium. What the browser complains of fails the test, and so does a request to a server that is none of its hosts.
+// tab is a tab of chromium. What the browser complains of fails the test, and so does a request to a server that the test does not name.
 type tab struct {
 	t   testing.TB
 	ctx context.Context //nolint:containedctx // it is the tab, as chromedp has it
