@@ -46,8 +46,11 @@ func TestDoctor(t *testing.T) {
 	if got := g.at(t, aurora, "", "drain", "borealis", "--reason=disks"); got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	if _, notes = g.doctor(t, aurora); !strings.Contains(notes["warning partner borealis"], "disks; switchyard resume borealis ends that") {
-		t.Errorf("a drained partner: %v", notes)
+	if got := g.at(t, aurora, "", "drain", "--local", "--reason=power"); got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	if _, notes = g.doctor(t, aurora); !strings.Contains(notes["warning partner borealis"], "disks; switchyard resume borealis ends that") || !strings.Contains(notes["warning peer"], "power; switchyard resume") {
+		t.Errorf("a drained partner and a drained site: %v", notes)
 	}
 	wantWords(t, g.at(t, aurora, "", "doctor", "--config", aurora.Config), 0, "VERDICT", "warning  partner borealis")
 	if err := borealis.Stop(20 * time.Second); err != nil {

@@ -154,6 +154,9 @@ func TestABackupThatIsPutBackStartsNothing(t *testing.T) {
 	if got := g.at(t, site, "", "recover"); !strings.Contains(got.stdout, "switchyard recover --resume") {
 		t.Errorf("recover: %+v", got)
 	}
+	if code, notes := g.doctor(t, site); code != exitFailed || !strings.Contains(notes["failed peer"], "nothing is started here: ") || !strings.Contains(notes["failed peer"], "switchyard recover") {
+		t.Errorf("doctor: %d, %v", code, notes)
+	}
 	if got := g.at(t, site, "", "recover", "--resume", "--cancel"); got.code != 0 {
 		t.Fatalf("recover --resume: %+v", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/switchyard-hpc/switchyard/internal/localdisk"
@@ -110,6 +111,12 @@ func (e *examination) lookAtPeer(ctx context.Context) {
 	}
 	for _, note := range info.Notes {
 		e.add("peer", Warning, note, "")
+	}
+	switch recovery, err := e.peer.Recovery(limited); {
+	case err != nil:
+		e.add("peer", Failed, err.Error(), "")
+	case recovery.Needed:
+		e.add("peer", Failed, "nothing is started here: "+strings.Join(recovery.Reasons, "; "), "switchyard recover says what would happen, and ends that")
 	}
 }
 
@@ -262,6 +269,9 @@ func (e *examination) lookAtPartners(ctx context.Context) {
 		for _, one := range sites.Sites {
 			known[one.Site] = one
 		}
+	}
+	if self, ok := known[e.cfg.Site.Name]; ok {
+		e.lookAtDrain("peer", &self)
 	}
 	for i := range e.cfg.Partners {
 		e.lookAtPartner(ctx, &e.cfg.Partners[i], known)
