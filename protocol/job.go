@@ -426,11 +426,15 @@ type File struct {
 	SHA256 [32]byte `json:"sha256"`
 }
 
+// SignalOutOfMemory is the signal of the outcome of a job of which a process was ended for want of memory, whatever its
+// script ended with. It is no signal of Linux: Slurm has this number for such jobs, and prints 0:125.
+const SignalOutOfMemory = 125
+
 // Outcome is how a job ended.
 type Outcome struct {
 	State    State    `json:"state"`               // a terminal one
 	ExitCode int      `json:"exit_code,omitempty"` // of the script; 0 when a signal ended it
-	Signal   int      `json:"signal,omitempty"`    // 0: none
+	Signal   int      `json:"signal,omitempty"`    // 0: none; [SignalOutOfMemory]: there was no memory for it
 	Reason   string   `json:"reason,omitempty"`
 	Waited   Duration `json:"waited_ms"` // from the commit to the local queue to the start
 	Ran      Duration `json:"ran_ms"`

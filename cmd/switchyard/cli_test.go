@@ -191,6 +191,7 @@ func TestWaitExitsAsTheJobDid(t *testing.T) {
 		"completed": {view.Job{State: protocol.Completed}, 0, ""},
 		"failed":    {view.Job{State: protocol.Failed, ExitCode: 7}, 7, "FAILED: exit code 7"},
 		"signal":    {view.Job{State: protocol.Failed, Signal: 11}, 139, "FAILED: signal 11"},
+		"memory":    {view.Job{State: protocol.Failed, Signal: protocol.SignalOutOfMemory}, 125, "FAILED: out of memory"},
 		"timeout":   {view.Job{State: protocol.Timeout, Signal: 15}, 143, "TIMEOUT: signal 15"},
 		"cancelled": {view.Job{State: protocol.Cancelled}, 1, "CANCELLED"},
 		"node fail": {view.Job{State: protocol.NodeFail, Reason: "the node rebooted"}, 1, "NODE_FAIL: the node rebooted"},

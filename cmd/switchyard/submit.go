@@ -363,6 +363,8 @@ func (a *app) noticeUndelivered(name protocol.JobName, job *view.Job) {
 func waitCode(job view.Job) int {
 	const kept = 0xff
 	switch {
+	case job.Signal == protocol.SignalOutOfMemory:
+		return job.Signal
 	case job.Signal != 0:
 		return 128 + job.Signal
 	case job.ExitCode&kept != 0:

@@ -18,10 +18,11 @@ func (a *app) waitCommand() *cobra.Command {
 		Annotations: anyPeer(),
 		Short:       "Wait until jobs have ended",
 		Long: "Wait until all these jobs have ended, with what they bring back, and exit as they did: with the\n" +
-			"greatest of their exit codes, where a job that a signal has ended has 128 + the signal, and one that\n" +
-			"did not end as COMPLETED, or whose output is not where it was to be written, at least 1. It prints how each job ended that did not complete. Jobs that\n" +
-			"have ended before count as well. If one of the jobs is unknown, wait exits with code 3 at once. A\n" +
-			"peer that restarts meanwhile is waited for, for up to 10 minutes.",
+			"greatest of their exit codes, where a job that a signal has ended has 128 + the signal, one that ran\n" +
+			"out of memory 125, and one that did not end as COMPLETED, or whose output is not where it was to be\n" +
+			"written, at least 1. It prints how each job ended that did not complete. Jobs that have ended before\n" +
+			"count as well. If one of the jobs is unknown, wait exits with code 3 at once. A peer that restarts\n" +
+			"meanwhile is waited for, for up to 10 minutes.",
 		Example: "  switchyard wait 1000000000042 1000000000043\n  switchyard wait --timeout=2h 1000000000042",
 		Args:    someJobs,
 		RunE: func(cmd *cobra.Command, args []string) error {

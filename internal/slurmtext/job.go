@@ -164,6 +164,8 @@ func (j *Job) SlurmReason() string {
 		return "NodeDown"
 	case j.State == protocol.Failed && j.ExitCode != 0:
 		return "NonZeroExitCode"
+	case j.State == protocol.Failed && j.Signal == protocol.SignalOutOfMemory:
+		return "OutOfMemory"
 	case j.State == protocol.Failed && j.Signal != 0:
 		return "RaisedSignal:" + strconv.Itoa(j.Signal)
 	case j.State == protocol.Failed:

@@ -36,6 +36,20 @@ func TestMegabytes(t *testing.T) {
 	}
 }
 
+// TestOutOfMemory prints how a job ended that ran out of memory, but for the state as a real Slurm 22.05 does.
+func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
+	j := job()
+	j.State, j.Started, j.Ended, j.Signal, j.Reason = protocol.Failed, instant(), instant().Add(protocol.Minute), protocol.SignalOutOfMemory, "out of memory: limit 2 GiB (--mem)"
+	if got, want := columnsOf(j, "State", "Reason", "exit_code"), "FAILED|OutOfMemory|125"; got != want {
+		t.Errorf("squeue: %s, want %s", got, want)
+	}
+	f, _ := slurmtext.ParseAccounting("state,exitcode", "|", false)
+	if got, want := f.Line(&slurmtext.Record{Job: *j}), "FAILED|0:125"; got != want {
+		t.Errorf("sacct: %s, want %s", got, want)
+	}
+}
+
 // TestConditions prints what a job waits for, as a real Slurm 22.05 does.
 func TestConditions(t *testing.T) {
 	t.Parallel()

@@ -157,30 +157,37 @@ func (w *watch) join() (closed []string) {
 	return closed
 }
 
-// endAll ends all processes that the job has left, says in how it ended if there was no
-// memory for them, and removes their group.
+// endAll ends all processes that the job has left, has it fail if there was no memory for
+// one of them, and removes their group.
 func (w *watch) endAll(end *spool.End) {
 	if err := w.group.End(groupTimeout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	w.killRemaining()
 	if w.group.OutOfMemory() {
-		noteMemory(end, w.record.limits().MemoryMB)
+		endOutOfMemory(end, w.record.limits().MemoryMB)
 	}
 	if err := w.group.Remove(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 }
 
-// noteMemory says of a job that it, or a process of it, was ended for want of memory.
-func noteMemory(end *spool.End, limitMB int64) {
+// endOutOfMemory says of a job that it, or a process of it, was ended for want of memory. As in Slurm such a job has
+// failed, whatever its script ended with: one that ignores how its processes end would seem to have all its results. A
+// job that the shim ended stays cancelled, or at its time limit.
+func endOutOfMemory(end *spool.End, limitMB int64) {
 	why := "out of memory: the machine has no more"
 	if limitMB > 0 {
 		why = fmt.Sprintf("out of memory: limit %s (--mem)", spool.SizeText(limitMB<<20))
 	}
-	if end.State == protocol.Failed {
+	switch end.State { //nolint:exhaustive // the other ends are the shim's
+	case protocol.Completed:
+		end.Reason = spool.Noted(why, "the script itself ended with exit code 0", end.Reason)
+	case protocol.Failed:
 		end.Reason = spool.Noted(why, end.Reason)
+	default:
+		end.Reason = spool.Noted(end.Reason, why)
 		return
 	}
-	end.Reason = spool.Noted(end.Reason, why)
+	end.State, end.ExitCode, end.Signal = protocol.Failed, 0, protocol.SignalOutOfMemory
 }

@@ -125,18 +125,19 @@ func TestLimitsOfAGroup(t *testing.T) {
 	contained(t, s)
 	const eats = "head -c 300000000 /dev/zero | tail >/dev/null\n"
 	for script, want := range map[string]struct {
-		state  protocol.State
-		reason string
+		state        protocol.State
+		code, signal int
+		reason       string
 	}{
-		eats + "exit 1": {protocol.Failed, "out of memory: limit 64 MiB (--mem); the script ended with exit code 1"},
-		eats + "exit 0": {protocol.Completed, "out of memory: limit 64 MiB (--mem)"},
-		"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do sleep 60 & done; exit 0": {protocol.Failed, "exit code 2"},
-		"exit 0": {protocol.Completed, ""},
+		eats + "exit 1": {protocol.Failed, 0, protocol.SignalOutOfMemory, "out of memory: limit 64 MiB (--mem); the script ended with exit code 1"},
+		eats + "exit 0": {protocol.Failed, 0, protocol.SignalOutOfMemory, "out of memory: limit 64 MiB (--mem); the script itself ended with exit code 0"},
+		"for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21; do sleep 60 & done; exit 0": {protocol.Failed, 2, 0, "exit code 2"},
+		"exit 0": {protocol.Completed, 0, 0, ""},
 	} {
 		job := guest(t, script)
 		job.Spec.MemoryMB = 64
 		got := s.awaitEnd(t, s.submit(t, job))
-		if got.State != want.state || !strings.Contains(got.Reason, want.reason) || want.reason == "" && got.Reason != "" {
+		if got.State != want.state || got.ExitCode != want.code || got.Signal != want.signal || !strings.Contains(got.Reason, want.reason) || want.reason == "" && got.Reason != "" {
 			t.Errorf("%s: %+v, want %+v", script, got, want)
 		}
 	}

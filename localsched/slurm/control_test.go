@@ -304,6 +304,22 @@ func TestForgottenEnd(t *testing.T) {
 	}
 }
 
+// TestOutOfMemory: a job of which Slurm says that a process ran out of memory has failed, with the number that Slurm prints,
+// also if its script ended with 0 or with another exit code.
+func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
+	for _, last := range []string{"0 50000 -", "7 50000 -", "137 50000 -"} {
+		dir := t.TempDir()
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, "claim"), 0o700), os.WriteFile(filepath.Join(dir, "claim/exit"), []byte(last+"\n0m0s 0m0s\n0m0s 0m0s\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		got := slurm.EndBySlurm(t.Context(), dir, "OUT_OF_MEMORY", "OutOfMemory")
+		if got.State != protocol.Failed || got.ExitCode != 0 || got.Signal != protocol.SignalOutOfMemory || got.Ran != 50_000 || got.Reason != "OUT_OF_MEMORY: OutOfMemory" {
+			t.Errorf("after %q: %+v", last, got)
+		}
+	}
+}
+
 // TestRequeued has an operator requeue a running job: it does not run twice. Slurm may end the
 // second start by what it hears late of the first, before that has said anything.
 func TestRequeued(t *testing.T) {

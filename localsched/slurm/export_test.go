@@ -279,6 +279,11 @@ func EndedItself(text, state string, end protocol.Instant, refused bool) bool {
 	return (&Scheduler{}).endedItself(&job{}, entry{state: state, end: end}, last, func() bool { return refused })
 }
 
+// EndBySlurm is how the job of a directory ended that has started, by Slurm's words for its end.
+func EndBySlurm(ctx context.Context, dir, state, reason string) spool.End {
+	return (&Scheduler{}).outcome(ctx, &job{dir: dir}, entry{state: state, reason: reason})
+}
+
 // EndInLog is when a job started and ended by a line of the log, if it is about the one that was
 // submitted at an instant, which Slurm has told or the peer alone knows.
 func EndInLog(line string, submitted protocol.Instant, reported bool) (start, end protocol.Instant, ok bool) {

@@ -35,6 +35,9 @@ func (s *Scheduler) outcome(ctx context.Context, j *job, e entry) spool.End {
 		end.Reason = "CANCELLED in Slurm about when its controller was started: by Slurm, which may have started it twice, or by scancel"
 		return end
 	}
+	if e.state == outOfMemory {
+		end.ExitCode, end.Signal = 0, protocol.SignalOutOfMemory // as Slurm has it, whatever the script ended with
+	}
 	end.Reason = s.reasonFor(j, e, end)
 	return end
 }

@@ -219,13 +219,16 @@ func (e *entry) ready() bool {
 // throttled reports whether a task of an array waits for others of its array to end.
 func (e *entry) throttled() bool { return e.waits() && e.reason == "JobArrayTaskLimit" }
 
+// outOfMemory is Slurm's word for the end of a job of which a process was ended for want of memory.
+const outOfMemory = "OUT_OF_MEMORY"
+
 // finalState is the grid's word for a state of Slurm's that is a last one; 0 for
 // one that is not.
 func finalState(word string) protocol.State {
 	switch word {
 	case "COMPLETED":
 		return protocol.Completed
-	case "FAILED", "OUT_OF_MEMORY", "LAUNCH_FAILED":
+	case "FAILED", outOfMemory, "LAUNCH_FAILED":
 		return protocol.Failed
 	case "CANCELLED":
 		return protocol.Cancelled

@@ -18,6 +18,7 @@ func TestEnding(t *testing.T) {
 		"exit code 0":            {State: protocol.Completed},
 		"exit code 3":            {State: protocol.Failed, ExitCode: 3},
 		"signal 15":              {State: protocol.Cancelled, Signal: 15},
+		"out of memory":          {State: protocol.Failed, Signal: protocol.SignalOutOfMemory},
 		"exit code 1":            {State: protocol.Cancelled, ExitCode: 1},
 		"":                       {State: protocol.Cancelled},
 		"NODE_FAIL, went away":   {State: protocol.NodeFail, Reason: "went away"},

@@ -195,6 +195,8 @@ func Ending(job view.Job) string {
 		return ""
 	case job.State != protocol.Completed && job.ExitCode == 0 && job.Signal == 0:
 		return "" // it did not end by itself
+	case job.Signal == protocol.SignalOutOfMemory:
+		return "out of memory"
 	case job.Signal != 0:
 		return fmt.Sprintf("signal %d", job.Signal)
 	}

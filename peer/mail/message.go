@@ -117,6 +117,8 @@ func short(name string) string {
 
 func outcome(job *view.Job) string {
 	switch {
+	case job.Signal == protocol.SignalOutOfMemory:
+		return fmt.Sprintf("%v, out of memory", job.State)
 	case job.Signal != 0:
 		return fmt.Sprintf("%v, Signal %d", job.State, job.Signal)
 	case job.Started == 0:

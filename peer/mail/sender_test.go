@@ -104,6 +104,10 @@ func TestSubjects(t *testing.T) {
 		{protocol.MailEnd, plain(func(j *view.Job) { j.State, j.Started = protocol.Cancelled, 0 }), "Ended, CANCELLED"},
 		{protocol.MailTimeLimit80, plain(func(j *view.Job) { j.State, j.WallTime = protocol.Running, protocol.Hour }), "Reached 80% of time limit 1:00:00"},
 		{protocol.MailTimeLimit, plain(func(j *view.Job) { j.State, j.Signal = protocol.Timeout, 15 }), "Reached time limit, Run time 1:00:00, TIMEOUT, Signal 15"},
+		{
+			protocol.MailFail, plain(func(j *view.Job) { j.State, j.ExitCode, j.Signal = protocol.Failed, 0, protocol.SignalOutOfMemory }),
+			"Failed, Run time 1:00:00, FAILED, out of memory",
+		},
 	}
 	for _, c := range cases {
 		text, _, _ := sent(t, `cat >"$box"`, "", func(s *mail.Sender) { s.Mail(c.about, &c.job) })
