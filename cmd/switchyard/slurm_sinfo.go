@@ -158,8 +158,8 @@ func (c *slurmCall) infoFilter() (wanted func(*slurmtext.Node) bool, err error) 
 	}
 	dead, responding, reasons := c.has("dead"), c.has("responding"), c.has("list-reasons") && states == nil
 	return func(n *slurmtext.Node) bool {
-		silent, down := strings.HasSuffix(n.State(), "*"), strings.HasPrefix(n.State(), "down")
-		return oneIn(names, string(n.Site.Site)) && (!dead || silent) && (!responding || !silent) && (!reasons || down) &&
+		silent := strings.HasSuffix(n.State(), "*")
+		return oneIn(names, string(n.Site.Site)) && (!dead || silent) && (!responding || !silent) && (!reasons || n.HasReason()) &&
 			(states == nil || slices.ContainsFunc(states, n.InState))
 	}, nil
 }

@@ -1,6 +1,7 @@
 package slurmtext_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -206,7 +207,52 @@ func TestSites(t *testing.T) {
 	}
 }
 
-// FuzzFormats: no format of any list fails, and its lines are as many as its rows.
+// TestDrainedSites prints drained sites as sinfo and scontrol print drained nodes. One that takes jobs of this site's users is
+// in no such state, and has a reason all the same.
+func TestDrainedSites(t *testing.T) {
+	t.Parallel()
+	drain := func(scope view.DrainScope) *view.Drain {
+		return &view.Drain{Scope: scope, Reason: "new disks", By: "op", Since: instant()}
+	}
+	const by = "op|2026-11-28T09:05:07"
+	for _, one := range []struct {
+		site        view.Site
+		line, shown string
+		states      string // those of -t that it is in
+	}{
+		{view.Site{Link: "self", Drain: drain(view.DrainStarts)}, "drain|drained|new disks|" + by + "|0/0/8/8", "State=IDLE+DRAIN ", "drain drained"},
+		{view.Site{Link: "self", Drain: drain(view.DrainStarts), Busy: 3}, "drng|draining|new disks|" + by + "|3/0/5/8", "State=MIXED+DRAIN ", "drain draining drng"},
+		{view.Site{Link: "up", Drain: drain(view.DrainBoth)}, "drain|drained|new disks|" + by + "|0/0/8/8", "State=IDLE+DRAIN ", "drain drained"},
+		{view.Site{Link: "down", Drain: drain(view.DrainIsolated)}, "drain*|drained*|new disks|" + by + "|0/0/8/8", "State=DOWN*+DRAIN ", "drain drained"},
+		{view.Site{Link: "up", Draining: "draining: power off"}, "drain|drained|power off|Unknown|Unknown|0/0/8/8", "State=IDLE+DRAIN ", "drain drained"},
+		{view.Site{Link: "up", Draining: "draining: power off", Drain: drain(view.DrainReceiving)}, "drain|drained|power off|" + by + "|0/0/8/8", "State=IDLE+DRAIN ", "drain drained"},
+		{view.Site{Link: "self", Drain: drain(view.DrainGuests)}, "idle|idle|draining, takes no guests: new disks|" + by + "|0/8/0/8", "State=IDLE ", "idle"},
+	} {
+		one.site.Site, one.site.CPUs, one.site.Nodes = "a1", 8, 2
+		node := &slurmtext.Node{Site: one.site, Clock: clock("")}
+		f, _ := slurmtext.ParseLetters(slurmtext.InfoColumns(), "%t|%T|%E|%u|%H|%C")
+		if got := f.Line(&slurmtext.NodeRow{Nodes: []*slurmtext.Node{node}}); got != one.line {
+			t.Errorf("sinfo: %s, want %s", got, one.line)
+		}
+		if got := slurmtext.ShowNode(node, oneLine); !strings.Contains(got, one.shown) || !strings.Contains(got, "Reason="+node.Why()) {
+			t.Errorf("scontrol: %s, want %s", got, one.shown)
+		}
+		var states []string
+		for _, state := range []string{"drain", "drained", "draining", "drng", "idle", "mix", "down"} {
+			if node.InState(state) {
+				states = append(states, state)
+			}
+		}
+		if got := strings.Join(states, " "); got != one.states || !node.HasReason() {
+			t.Errorf("%s: in the states %s, want %s; listed with a reason: %t", one.line, got, one.states, node.HasReason())
+		}
+		if flags, _ := node.JSON()["state_flags"].([]string); slices.Contains(flags, "DRAIN") != strings.Contains(one.states, "drain") {
+			t.Errorf("%s: JSON has the flags %q", one.line, flags)
+		}
+	}
+}
+
+// TestNodesOfASite:: no format of any list fails, and its lines are as many as its rows.
 func FuzzFormats(f *testing.F) {
 	for _, format := range []string{"%i %.18j", "%all", "%", "%%", "jobid:8,name:.10+", "all", "jobid%-10,%5", "%.", "%9", "é%é", ":,%:"} {
 		f.Add(format)

@@ -108,12 +108,15 @@ func minutes(d protocol.Duration) int64 { return int64(d / protocol.Minute) }
 // Slurm that has no value for it.
 func (n *Node) JSON() Object {
 	name, features, flags := string(n.Site.Site), strings.Join(n.Features, ","), []string{}
-	if strings.HasSuffix(n.State(), "*") {
+	if n.drained() {
+		flags = append(flags, "DRAIN")
+	}
+	if n.silent() != "" {
 		flags = append(flags, "NOT_RESPONDING")
 	}
 	out := Object{
 		"name": name, "address": name, "hostname": name, "slurmd_version": n.Software, "partitions": []string{Partition},
-		"state": strings.TrimSuffix(n.State(), "*"), "state_flags": flags, "reason": n.Reason,
+		"state": n.base(), "state_flags": flags, "reason": n.Why(),
 		"next_state_after_reboot": "invalid", "next_state_after_reboot_flags": []string{},
 		"cpus": n.CPUs, "alloc_cpus": n.busy(), "idle_cpus": n.CPUs - n.busy() - n.unusable(), "real_memory": n.allMemory(),
 		"sockets": n.CPUs, "features": features, "active_features": features, "gres": strings.TrimPrefix(n.gres(), Absent),

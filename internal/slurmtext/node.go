@@ -34,15 +34,22 @@ func (n *Node) down() (down, responding bool) {
 	return true, false
 }
 
-// State is that of the nodes: idle, mixed, allocated or down, with * if the site does not answer.
-func (n *Node) State() string {
-	if n.none() {
-		return "n/a"
-	}
-	if down, responding := n.down(); down {
-		if !responding {
-			return "down*"
-		}
+// drained says whether an operator, of this site or of that one, has it that no job of this site's users starts there.
+func (n *Node) drained() bool { return n.drainedHere() || n.Draining != "" }
+
+// drainedHere says whether it is an operator of this site who has it so.
+func (n *Node) drainedHere() bool { return n.Drain.StopsStarts() || n.Drain.StopsSending() }
+
+// HasReason says whether sinfo lists the site among those that are not as they should be: it is down, or an operator has
+// limited what runs there, be it jobs of other sites alone.
+func (n *Node) HasReason() bool {
+	down, _ := n.down()
+	return down || n.drained() || n.Drain != nil
+}
+
+// base is the state of the nodes but for a drain: idle, mixed, allocated or down.
+func (n *Node) base() string {
+	if down, _ := n.down(); down {
 		return "down"
 	}
 	switch busy := n.busy(); {
@@ -54,6 +61,40 @@ func (n *Node) State() string {
 	return "mixed"
 }
 
+// silent is the mark of a site that does not answer.
+func (n *Node) silent() string {
+	if _, responding := n.down(); !responding {
+		return "*"
+	}
+	return ""
+}
+
+// State is that of the nodes: idle, mixed, allocated, down, or of a drained site draining while jobs run there and then
+// drained; with * if the site does not answer.
+func (n *Node) State() string {
+	switch base := n.base(); {
+	case n.none():
+		return "n/a"
+	case !n.drained():
+		return base + n.silent()
+	case base == "mixed", base == "allocated":
+		return "draining"
+	}
+	return "drained" + n.silent()
+}
+
+// completeState is the state with all its flags, and what is between them.
+func (n *Node) completeState(separator string) string {
+	if n.none() {
+		return n.State()
+	}
+	state := n.base() + n.silent()
+	if n.drained() {
+		state += separator + "drain"
+	}
+	return state
+}
+
 // shortState is the state in the short form of sinfo.
 func (n *Node) shortState() string {
 	switch state := n.State(); state {
@@ -61,6 +102,10 @@ func (n *Node) shortState() string {
 		return "alloc"
 	case "mixed":
 		return "mix"
+	case "draining":
+		return "drng"
+	case "drained", "drained*":
+		return "drain" + n.silent()
 	default:
 		return state
 	}
@@ -68,9 +113,15 @@ func (n *Node) shortState() string {
 
 // stateOrder is the order of states in which sinfo lists them.
 func (n *Node) stateOrder() int64 {
-	order := int64(slices.Index([]string{"down", "idle", "allocated", "mixed"}, strings.TrimSuffix(n.State(), "*")))
-	if strings.HasSuffix(n.State(), "*") {
-		order += 100 // Slurm adds a flag above all states
+	if n.none() {
+		return 1
+	}
+	order := int64(slices.Index([]string{"down", "idle", "allocated", "mixed"}, n.base()))
+	if n.drained() { // Slurm adds flags above all states
+		order += 50
+	}
+	if n.silent() != "" {
+		order += 100
 	}
 	return -order
 }
@@ -80,7 +131,7 @@ func (n *Node) busy() int { return min(n.Busy, n.CPUs) }
 
 // unusable are CPUs that no job can have now.
 func (n *Node) unusable() int {
-	if down, _ := n.down(); down {
+	if down, _ := n.down(); down || n.drained() {
 		return n.CPUs - n.busy()
 	}
 	return min(n.PowerIdledCPUs, n.CPUs-n.busy())
@@ -110,7 +161,35 @@ func (n *Node) gres() string {
 
 func (n *Node) features() string { return orAbsent(strings.Join(n.Features, ",")) }
 
-func (n *Node) reason() string { return cmp.Or(n.Reason, "none") }
+// Why is why the site is drained or down, or takes no jobs of some kind; empty: there is nothing to say.
+func (n *Node) Why() string {
+	switch {
+	case n.drainedHere():
+		return n.Drain.Reason
+	case n.Draining != "":
+		return strings.TrimPrefix(n.Draining, view.Draining)
+	case n.Drain != nil && n.Reason == "":
+		return n.Drain.String() // jobs of this site's users start there all the same
+	}
+	return n.Reason
+}
+
+func (n *Node) reason() string { return cmp.Or(n.Why(), "none") }
+
+// drainedBy is who has drained the site, and drainedAt when, if an operator of this site has.
+func (n *Node) drainedBy() string {
+	if n.Drain == nil {
+		return unknown
+	}
+	return cmp.Or(n.Drain.By, unknown)
+}
+
+func (n *Node) drainedAt() string {
+	if n.Drain == nil {
+		return unknown
+	}
+	return n.Time(n.Drain.Since, unknown)
+}
 
 // NodeRow is a line of sinfo: sites that it shows alike.
 type NodeRow struct {
@@ -157,7 +236,7 @@ func (r *NodeRow) split(nodes bool) string {
 			continue
 		}
 		switch down, _ := one.down(); {
-		case down:
+		case down, one.drained():
 			other += one.count()
 		case busy > 0:
 			allocated += one.count()

@@ -130,10 +130,6 @@ func (j *Job) files() (lines record) {
 
 // ShowNode is the record of a site, as scontrol show node prints that of a node.
 func ShowNode(n *Node, style RecordStyle) string {
-	state := strings.ToUpper(n.State())
-	if down, responding := n.down(); down && !responding {
-		state = "DOWN*"
-	}
 	out := record{
 		{"NodeName=" + string(n.Site.Site), "Arch=n/a", "CoresPerSocket=1 "},
 		{"CPUAlloc=" + strconv.Itoa(n.busy()), "CPUEfctv=" + strconv.Itoa(n.CPUs), "CPUTot=" + strconv.Itoa(n.CPUs), "CPULoad=N/A"},
@@ -147,7 +143,7 @@ func ShowNode(n *Node, style RecordStyle) string {
 	out = append(out, record{
 		{"NodeAddr=" + string(n.Site.Site), "NodeHostName=" + string(n.Site.Site), "Version=" + n.Software},
 		{"RealMemory=" + strconv.FormatInt(n.allMemory(), 10), "AllocMem=N/A", "FreeMem=N/A", "Sockets=" + strconv.Itoa(n.CPUs), "Boards=1"},
-		{"State=" + state, "ThreadsPerCore=1", "TmpDisk=0", "Weight=1", "Owner=N/A", "MCS_label=N/A"},
+		{"State=" + strings.ToUpper(n.completeState("+")), "ThreadsPerCore=1", "TmpDisk=0", "Weight=1", "Owner=N/A", "MCS_label=N/A"},
 		{"Partitions=" + Partition + " "},
 		{"BootTime=None", "SlurmdStartTime=None"},
 		{"LastBusyTime=" + unknown},
@@ -157,8 +153,10 @@ func ShowNode(n *Node, style RecordStyle) string {
 		{"CurrentWatts=n/s", "AveWatts=n/s"},
 		{"ExtSensorsJoules=n/s", "ExtSensorsWatts=n/s", "ExtSensorsTemp=n/s"},
 	}...)
-	if n.Reason != "" {
-		out = append(out, []string{"Reason=" + n.Reason})
+	if why := n.Why(); why != "" && n.Drain != nil {
+		out = append(out, []string{fmt.Sprintf("Reason=%s [%s@%s]", why, n.drainedBy(), n.drainedAt())})
+	} else if why != "" {
+		out = append(out, []string{"Reason=" + why})
 	}
 	return out.text(style)
 }

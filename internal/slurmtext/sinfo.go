@@ -65,11 +65,14 @@ func infoOfSites() []Column[NodeRow] {
 		least('X', "Sockets", "SOCKETS", (*Node).each),
 		states('t', "StateCompact", (*Node).shortState),
 		states('T', "StateLong", (*Node).State),
-		of(0, "StateComplete", "STATECOMPLETE", (*Node).State),
+		of(0, "StateComplete", "STATECOMPLETE", func(n *Node) string { return n.completeState("+") }),
 		of('f', "Features", "AVAIL_FEATURES", (*Node).features),
 		of('b', "features_act", "ACTIVE_FEATURES", (*Node).features),
 		of('G', "Gres", "GRES", (*Node).gres),
 		of('E', "Reason", "REASON", (*Node).reason),
+		of('H', "TimeStamp", "TIMESTAMP", (*Node).drainedAt),
+		of('u', "User", "USER", (*Node).drainedBy),
+		of('U', "UserLong", "USER", (*Node).drainedBy),
 		of('n', "NodeHost", "HOSTNAMES", func(n *Node) string { return string(n.Site.Site) }),
 		of('o', "NodeAddr", "NODE_ADDR", func(n *Node) string { return string(n.Site.Site) }),
 		of('v', "Version", "VERSION", func(n *Node) string { return n.Software }),
@@ -121,9 +124,6 @@ func infoOfPartition() (columns []Column[NodeRow]) {
 		{'O', "CPUsLoad", "CPU_LOAD", notApplicable},
 		{'e', "FreeMem", "FREE_MEM", notApplicable},
 		{0, "AllocMem", "ALLOCMEM", notApplicable},
-		{'H', "TimeStamp", "TIMESTAMP", unknown},
-		{'u', "User", "USER", unknown},
-		{'U', "UserLong", "USER", unknown},
 		{'V', "Cluster", "CLUSTER", notApplicable},
 		{0, "Comment", "COMMENT", Absent},
 		{0, "Extra", "EXTRA", Absent},
@@ -163,6 +163,8 @@ func (n *Node) InState(name string) bool {
 		_, responding := n.down()
 		return responding == (name == "resp")
 	}
-	name = strings.TrimSuffix(name, "*")
+	if name = strings.TrimSuffix(name, "*"); name == "drng" {
+		name = "draining"
+	}
 	return strings.HasPrefix(strings.TrimSuffix(n.State(), "*"), name) || n.State() == "mixed" && strings.HasPrefix("allocated", name)
 }
