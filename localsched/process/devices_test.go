@@ -77,7 +77,7 @@ func TestDevicesOfJobs(t *testing.T) {
 	s.awaitEnd(t, first)
 	both := s.submit(t, asking(t, printGPUs, gpus("", 2)))
 	nic := s.submit(t, asking(t, printGPUs, protocol.Resource{Name: "nic", Count: 1, Per: protocol.PerNode}))
-	whole := guest(t, printGPUs+"echo $SLURM_CPUS_ON_NODE $SLURM_JOB_CPUS_PER_NODE\n")
+	whole := guest(t, printGPUs+"echo $SLURM_CPUS_ON_NODE $SLURM_JOB_CPUS_PER_NODE $SWITCHYARD_CPUS\n")
 	whole.Spec.Exclusive = true
 	s.submit(t, whole)
 	for _, c := range []struct {
@@ -90,7 +90,7 @@ func TestDevicesOfJobs(t *testing.T) {
 		{none, "  unset unset"},
 		{both, "0,1 0,1 0,1 2"},
 		{nic, "  unset unset"},
-		{whole.Tag, "0,1 0,1 0,1 2\n4 4"},
+		{whole.Tag, "0,1 0,1 0,1 2\n4 4 4"},
 	} {
 		s.awaitEnd(t, c.job)
 		if got := s.read(t, c.job, protocol.Stdout); got != c.want+"\n" {

@@ -19,7 +19,7 @@ const defaultPath = "/usr/local/bin:/usr/bin:/bin"
 // every job is given and what Slurm would say of it.
 func environment(dir string, record jobRecord, where placeRecord, closed, times []string) []string {
 	job := record.Job
-	given := slices.Concat(job.Given(dir), asSlurm(job, where.NodeCPUs), times, where.gpuVariables(closed))
+	given := slices.Concat(job.Given(dir, max(job.Submission.Spec.CPUs, where.NodeCPUs)), asSlurm(job, where.NodeCPUs), times, where.gpuVariables(closed))
 	given = append(given, tasks.FileVariable+"="+filepath.Join(dir, stepsFile))
 	if where.Place != "" {
 		given = append(given, "SWITCHYARD_PARTITION="+where.Place)

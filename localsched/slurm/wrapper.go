@@ -57,6 +57,7 @@ func launch(dir string, record spool.Job) string {
 		"@STDERR@", redirectStderr(stdout, stderr, out.Append),
 		"@UNSET@", strings.Join(ownOptions(sub.Payload.AppendOutput), " "),
 		"@EXPORT@", exports(exported),
+		"@CPUS@", allocated(sub.Spec.Exclusive),
 		"@COMMAND@", strings.Join(words, " \\\n\t\t"),
 	).Replace(launchText)
 }
@@ -104,6 +105,7 @@ trap : HUP INT QUIT USR1 USR2
 	@NEVER@
 	unset @UNSET@
 	@EXPORT@
+	@CPUS@
 	@LIMITS@
 	exec "$env" ${default:-} @COMMAND@
 )@BACKGROUND@
@@ -206,6 +208,25 @@ done`, signal.Signal)
 	return begin, " &", await
 }
 
+// allocated has a wrapper count the CPUs of a job that has its nodes for itself, of which Slurm alone knows how many those
+// have, by a list such as 8(x2),4.
+func allocated(exclusive bool) string {
+	if !exclusive {
+		return ":"
+	}
+	return `[ -z "$SLURM_JOB_CPUS_PER_NODE" ] || SWITCHYARD_CPUS=$(
+		IFS=,
+		sum=0
+		for part in $SLURM_JOB_CPUS_PER_NODE
+		do
+			nodes=1
+			case $part in (*x*) nodes=${part#*x} nodes=${nodes%?} ;; esac
+			sum=$((sum + ${part%%[!0-9]*} * nodes))
+		done
+		echo "$sum"
+	)`
+}
+
 // quote makes one word of a text for any POSIX shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
@@ -230,7 +251,7 @@ func orNull(path string) string {
 // environment is what a job's environment has beside what Slurm and the site give
 // it: what was submitted, and over it what every job is given.
 func environment(dir string, job spool.Job) []string {
-	return spool.Over(job.Submission.Payload.Env, job.Given(dir))
+	return spool.Over(job.Submission.Payload.Env, job.Given(dir, job.Submission.Spec.CPUs))
 }
 
 // split parts an environment into what a shell can export and what only env can pass on:

@@ -58,7 +58,7 @@ func launched(t *testing.T, shell []string, submission localsched.Submission) (j
 	})
 	cmd := exec.CommandContext(t.Context(), shell[0], append(shell[1:], filepath.Join(dir, "launch"))...)
 	cmd.Env = []string{
-		"PATH=" + filepath.Join(dir, "bin") + ":/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7",
+		"PATH=" + filepath.Join(dir, "bin") + ":/usr/local/bin:/usr/bin:/bin", "SLURM_JOB_ID=7", "SLURM_JOB_CPUS_PER_NODE=8(x2),4",
 		"SLURM_EXPORT_ENV=NONE", "SLURM_GET_USER_ENV=1", "SLURM_TIME_FORMAT=standard", "SLURM_OPEN_MODE=a",
 	}
 	var said bytes.Buffer
@@ -97,6 +97,20 @@ func TestEnvironmentIsNoArgument(t *testing.T) {
 		}
 		if strings.Contains(arguments, "hunter2") || strings.Contains(arguments, "SWITCHYARD") {
 			t.Errorf("%v: the arguments of env are %q", shell, arguments)
+		}
+	}
+}
+
+// TestCPUsOfAnExclusiveJob: a job that has its nodes for itself finds all their CPUs, and others those that they asked for.
+func TestCPUsOfAnExclusiveJob(t *testing.T) {
+	t.Parallel()
+	for _, shell := range shells(t) {
+		for exclusive, want := range map[bool]string{true: "20", false: "3"} {
+			job := guest("echo $SWITCHYARD_CPUS")
+			job.Spec.CPUs, job.Spec.Exclusive = 3, exclusive
+			if out, _ := launched(t, shell, job); out != want+"\n" {
+				t.Errorf("%v: exclusive %t: %q, want %s", shell, exclusive, out, want)
+			}
 		}
 	}
 }

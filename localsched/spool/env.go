@@ -11,8 +11,9 @@ import (
 
 // Given is what every job finds in its environment whose directory is dir, as NAME=value:
 // what Switchyard and sbatch say of it and what a login of the account would: for a guest in any case, and for a
-// job of this site where its submission leaves that out, as with --export=NONE.
-func (j Job) Given(dir string) []string {
+// job of this site where its submission leaves that out, as with --export=NONE. The CPUs are those that it has: more
+// than it asks for if it has its nodes for itself.
+func (j Job) Given(dir string, cpus int) []string {
 	sub := j.Submission
 	given := []string{
 		"SWITCHYARD_JOB_ID=" + sub.Tag.Job.String(),
@@ -20,7 +21,7 @@ func (j Job) Given(dir string) []string {
 		"SWITCHYARD_ORIGIN_SITE=" + string(sub.Origin),
 		"SWITCHYARD_EXEC_SITE=" + string(j.Site),
 		"SWITCHYARD_EPOCH=" + strconv.FormatUint(uint64(sub.Tag.Epoch), 10),
-		"SWITCHYARD_CPUS=" + strconv.Itoa(sub.Spec.CPUs),
+		"SWITCHYARD_CPUS=" + strconv.Itoa(cpus),
 		"SWITCHYARD_USAGE=" + filepath.Join(dir, usageFile),
 		"SLURM_JOB_NAME=" + sub.Spec.Name,
 		"SLURM_SUBMIT_DIR=" + j.submitDir(dir),

@@ -138,7 +138,7 @@ func TestGiven(t *testing.T) {
 	for _, isGuest := range []bool{true, false} {
 		sub.Guest = isGuest
 		sub.Payload.Env = []string{"HOME=/home/alice", "USER=alice", "LOGNAME=alice", "SHELL=/bin/zsh"}
-		given := spool.NewJob(sub, me(), "north", 0).Given("/spool/jobs/7")
+		given := spool.NewJob(sub, me(), "north", 0).Given("/spool/jobs/7", 4)
 		want := map[string]bool{
 			"SWITCHYARD_JOB_ID=7000000000005": true, "SWITCHYARD_JOB_NAME=test": true, "SWITCHYARD_ORIGIN_SITE=south": true,
 			"SWITCHYARD_EXEC_SITE=north": true, "SWITCHYARD_EPOCH=3": true, "SLURM_JOB_NAME=test": true,
@@ -160,7 +160,7 @@ func TestLoginIsGiven(t *testing.T) {
 	t.Parallel()
 	sub := guest()
 	sub.Guest, sub.Payload.Env = false, []string{"USER=alice"}
-	given := spool.NewJob(sub, me(), "north", 0).Given("/spool/jobs/7")
+	given := spool.NewJob(sub, me(), "north", 0).Given("/spool/jobs/7", 4)
 	for v, is := range map[string]bool{"HOME=/home/me": true, "LOGNAME=me": true, "SHELL=/bin/sh": true, "USER=me": false} {
 		if slices.Contains(given, v) != is {
 			t.Errorf("%s is given: %v", v, !is)
@@ -251,7 +251,7 @@ func FuzzRecords(f *testing.F) {
 			if job.Submission.Tag != tag {
 				t.Errorf("%q is read as %+v", data, job)
 			}
-			job.Given(dir)
+			job.Given(dir, 1)
 			job.Outputs(dir)
 			job.WorkDir(dir)
 		}
