@@ -23,7 +23,7 @@ func TestFront(t *testing.T) {
 		Time: protocol.Hour, Cost: 5, Chosen: true, Choices: []view.ParetoChoice{{Site: "b", CPUs: 2, Wait: 3, Run: 4, Cost: 5}},
 	}}}
 	why := func(text string) *view.ParetoFront {
-		return &view.ParetoFront{Reason: "the choices could not be found: " + text}
+		return &view.ParetoFront{Points: []view.ParetoPoint{}, Reason: "the choices could not be found: " + text}
 	}
 	for name, tt := range map[string]struct {
 		policy, builtIn bool // who lays choices out

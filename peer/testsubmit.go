@@ -36,7 +36,7 @@ func (p *Peer) answerQuestion(r *round) {
 	}
 	r.frontOf = p.snapshot(r)
 	if why := rounds.NoFrontReason(&r.frontOf, &p.cfg.Policy, p.cfg.Fronts); why != "" {
-		p.answerFront(r, &view.ParetoFront{Reason: clip("the choices could not be found: " + why)})
+		p.answerFront(r, &view.ParetoFront{Points: []view.ParetoPoint{}, Reason: clip("the choices could not be found: " + why)})
 		return
 	}
 	p.call(event.ParetoOp{Snapshot: r.frontOf, BuiltIn: !p.cfg.Policy.HasParetoFront()}, findFront{r.ID})
@@ -52,7 +52,7 @@ func (c findFront) answered(p *Peer, result event.Result, err error) {
 	}
 	done, err := step.ResultAs[event.ParetoResult](result, err)
 	if err != nil {
-		p.answerFront(r, &view.ParetoFront{Reason: clip("the choices could not be found: " + err.Error())})
+		p.answerFront(r, &view.ParetoFront{Points: []view.ParetoPoint{}, Reason: clip("the choices could not be found: " + err.Error())})
 		return
 	}
 	p.answerFront(r, rounds.FrontView(&r.frontOf, &done.Front))

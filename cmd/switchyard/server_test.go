@@ -215,7 +215,7 @@ func describedAnswers(t *testing.T, address, tokenFile, job string) {
 	}
 	for described, path := range map[string]string{
 		"/v1/jobs": "?all=true", "/v1/jobs/{id}": "/v1/jobs/" + job, "/v1/jobs/{id}/explain": "/v1/jobs/" + job + "/explain",
-		"/v1/sites": "", "/v1/history": "", "/v1/usage": "?by=user&by=site", "/v1/info": "", "/v1/shares": "", "/v1/runs": "?all=true", "/v1/recovery": "", "/v1/plugins": "",
+		"/v1/sites": "", "/v1/history": "", "/v1/usage": "?by=user&by=site", "/v1/info": "", "/v1/shares": "", "/v1/runs": "?all=true", "/v1/recovery": "", "/v1/plugins": "", "/v1/counts": "", "/v1/prices": "", "/v1/settings/changes": "",
 	} {
 		at := strings.NewReplacer("~", "~0", "/", "~1").Replace(described)
 		schema, err := compiler.Compile("openapi.json#/paths/" + at + "/get/responses/200/content/application~1json/schema")

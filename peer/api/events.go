@@ -98,10 +98,10 @@ func (s *server) events(w http.ResponseWriter, r *http.Request, who caller) erro
 		return refuse(view.Unavailable, "this peer has no stream of events")
 	}
 	var after *eventstream.ID
-	if last := r.Header.Get("Last-Event-ID"); last != "" {
+	if last := r.Header.Get(lastEventHeader); last != "" {
 		id, invalid := eventstream.ParseID(last)
 		if invalid != nil {
-			return refuse(view.BadRequest, "Last-Event-ID: %v", invalid)
+			return refuse(view.BadRequest, "%s: %v", lastEventHeader, invalid)
 		}
 		after = &id
 	}

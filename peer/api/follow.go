@@ -18,6 +18,9 @@ import (
 // maxEvent is the size of the largest event, in bytes: one with the quotes of a round has some 100 KB.
 const maxEvent = 8 << 20
 
+// lastEventHeader has the ID of the event after which a stream is to go on.
+const lastEventHeader = "Last-Event-ID"
+
 // Following says which events a client wants. An empty one is all that the caller may see.
 type Following struct {
 	Kinds []eventstream.Kind
@@ -55,7 +58,7 @@ func (c *Client) Events(ctx context.Context, wanted Following, take func(Event) 
 	}
 	header := http.Header{"Accept": {"text/event-stream"}}
 	if wanted.After != "" {
-		header.Set("Last-Event-ID", wanted.After)
+		header.Set(lastEventHeader, wanted.After)
 	}
 	response, err := c.sendWith(ctx, http.MethodGet, "/v1/events?"+query.Encode(), nil, header)
 	if err != nil {

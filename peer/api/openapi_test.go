@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path"
 	"reflect"
@@ -21,6 +22,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/switchyard-hpc/switchyard/peer/accesstokens"
+	"github.com/switchyard-hpc/switchyard/peer/accounting"
 	"github.com/switchyard-hpc/switchyard/peer/event"
 	"github.com/switchyard-hpc/switchyard/peer/eventstream"
 	"github.com/switchyard-hpc/switchyard/peer/view"
@@ -33,6 +35,7 @@ var update = flag.Bool("update", false, "write openapi.json")
 type operation struct {
 	does    string
 	query   []parameter
+	headers []parameter
 	body    any
 	minimal bool // the body may be left out
 	status  int
@@ -45,10 +48,53 @@ type operation struct {
 type parameter struct {
 	name, kind, means string
 	many              bool
+	required          bool
+	values            []any // that it may have; nil: any of its kind
 }
 
 func one(name, kind, means string) parameter { return parameter{name: name, kind: kind, means: means} }
-func many(name, means string) parameter      { return parameter{name, "string", means, true} }
+
+func many(name, means string) parameter {
+	return parameter{name: name, kind: "string", means: means, many: true}
+}
+
+// among is the parameter with the values that it may have.
+func (p parameter) among(values []any) parameter {
+	p.values = values
+	return p
+}
+
+// needed is the parameter as one without which the request is refused.
+func (p parameter) needed() parameter {
+	p.required = true
+	return p
+}
+
+// words are texts as values of a parameter.
+func words[T any](of []T, text func(T) string) (all []any) {
+	for _, one := range texts(of, text) {
+		all = append(all, one)
+	}
+	return all
+}
+
+// guestWords are the values of the parameter that says whether guests are wanted.
+func guestWords() (all []any) {
+	for _, filter := range []view.GuestFilter{view.WithoutGuests, view.OnlyGuests} {
+		q := url.Values{}
+		setGuests(q, filter)
+		all = append(all, q.Get("guests"))
+	}
+	return all
+}
+
+// streamWords are the names of the streams that are output.
+func streamWords() []any {
+	return words(slices.DeleteFunc(protocol.Streams(), func(s protocol.Stream) bool {
+		_, err := parseStream(s.String())
+		return err != nil
+	}), protocol.Stream.String)
+}
 
 // operations are those of the requests, by their patterns.
 func operations() map[string]operation {
@@ -58,9 +104,9 @@ func operations() map[string]operation {
 	past := []parameter{
 		many("user", "jobs of these users"), many("account", "of these accounts"), many("name", "of these names"),
 		many("job", "jobs, arrays and elements, as 1000000000042 or 1000000000042_[1-5]"), many("site", "that ran at these sites"),
-		many("origin", "that were submitted at these sites"), many("state", "that ended in these states"),
+		many("origin", "that were submitted at these sites"), many("state", "that ended in these states").among(words(protocol.States(), protocol.State.String)),
 		one("since", "integer", "that ended at this instant or later, in milliseconds since 1970"), one("until", "integer", "that ended before it"),
-		one("guests", "string", "none: without jobs of partners; only: those alone"),
+		one("guests", "string", "none: without jobs of partners; only: those alone").among(guestWords()),
 	}
 	requeue := accepted("Have a job, or elements of an array, start again")
 	requeue.body, requeue.minimal = Requeue{}, true
@@ -69,12 +115,12 @@ func operations() map[string]operation {
 	cancel := accepted("Cancel a job, an array, or elements of one")
 	cancel.query = []parameter{one("elements", "string", "indexes of an array, as 1-5,9")}
 	return map[string]operation{
-		"POST /v1/jobs":   {does: "Submit jobs, all or none", body: Submission{}, status: http.StatusCreated, answer: view.Submitted{}},
+		"POST /v1/jobs":   {does: "Submit jobs, all or none. Each needs a payload with script, work_dir, stdout and stderr", body: Submission{}, status: http.StatusCreated, answer: view.Submitted{}},
 		"POST /v1/quotes": {does: "Ask what every site would answer for jobs now", body: Submission{}, answer: Quoted{}},
 		"GET /v1/jobs": {does: "List jobs: pending and running ones, and with all those that have ended lately", answer: view.Queue{}, query: []parameter{
 			many("user", "jobs of these users"), many("name", "of these names"), many("job", "jobs, arrays and elements"),
-			many("site", "that wait or run at these sites; empty: in the grid queue"), many("state", "in these states"),
-			one("application", "integer", "components of this application"), one("components", "boolean", "only components of applications"), one("guests", "string", "none: without jobs of partners; only: those alone"),
+			many("site", "that wait or run at these sites; empty: in the grid queue"), many("state", "in these states").among(words(protocol.States(), protocol.State.String)),
+			one("application", "integer", "components of this application"), one("components", "boolean", "only components of applications"), one("guests", "string", "none: without jobs of partners; only: those alone").among(guestWords()),
 			one("elements", "boolean", "list elements of arrays one by one"), one("after", "integer", "the next of an earlier answer"),
 			one("page", "integer", "jobs of a page"), one("limit", "integer", "jobs that have ended, at most"), one("all", "boolean", "with jobs that have ended"),
 		}},
@@ -87,14 +133,15 @@ func operations() map[string]operation {
 		"GET /v1/jobs/{id}/wait":     {does: "Wait up to a minute for the end of a job, and answer with the job", answer: view.Job{}},
 		"GET /v1/jobs/{id}/explain":  {does: "What happened to a job, in order", answer: Explanation{}},
 		"GET /v1/jobs/{id}/output": {does: "The output of a job, or what is kept of it if it could not be written to its file; at the socket perhaps the path of that, as JSON. The trailers Switchyard-Missing and Switchyard-Notice say what is missing of it, and where it is kept", query: []parameter{
-			one("stream", "string", "stdout or stderr"), one("offset", "integer", "bytes that are left out"), one("follow", "boolean", "go on until the job has ended"),
+			one("stream", "string", "without it stdout").among(streamWords()), one("offset", "integer", "bytes that are left out"), one("follow", "boolean", "go on until the job has ended"),
 		}},
 		"GET /v1/jobs/{id}/files": {does: "Files of a job that has ended, as an archive of tar; over TCP only. The trailers Switchyard-Missing and Switchyard-Notice name what is not in it", media: tarType, query: []parameter{
-			many("file", "name or pattern of files below the job's directory; . is all of them"),
+			many("file", "name or pattern of files below the job's directory; . is all of them").needed(),
 		}},
 		"POST /v1/files": {
-			does: "Put the files of an archive of tar below a directory of the caller's, for jobs that are submitted then; over TCP only. Content-Length and Content-Digest with the SHA-256 of the body are needed", status: http.StatusCreated, takes: tarType, answer: view.Done{},
-			query: []parameter{one("dir", "string", "absolute path of the directory at the site; it is made if there is none")},
+			does: "Put the files of an archive of tar below a directory of the caller's, for jobs that are submitted then; over TCP only. Content-Length is needed, too", status: http.StatusCreated, takes: tarType, answer: view.Done{},
+			query:   []parameter{one("dir", "string", "absolute path of the directory at the site; it is made if there is none").needed()},
+			headers: []parameter{one(digestHeader, "string", "the SHA-256 of the body, as RFC 9530 has it: "+digestPrefix+"BASE64:").needed()},
 		},
 		"GET /v1/sites":                {does: "What is known of every site", answer: view.Sites{}},
 		"POST /v1/sites/{site}/drain":  {does: "Have the local site take no new jobs, or a partner get none", body: Drain{}, answer: view.Done{}},
@@ -102,11 +149,12 @@ func operations() map[string]operation {
 		"GET /v1/counts":               {does: "How many jobs the site has that have not ended, of all users; up to 2 seconds old", answer: view.Counts{}},
 		"GET /v1/shares":               {does: "How users stand with their shares", answer: view.Shares{}},
 		"GET /v1/history":              {does: "Jobs that have ended, the last one first", answer: view.History{}, query: slices.Concat(past, []parameter{one("earlier", "boolean", "with the runs after which jobs were requeued"), one("after", "string", "the next of an earlier answer"), one("page", "integer", "jobs of a page")})},
-		"GET /v1/usage":                {does: "What jobs that have ended came to", answer: view.Usage{}, query: slices.Concat(past, []parameter{many("by", "what to add up by")})},
+		"GET /v1/usage":                {does: "What jobs that have ended came to", answer: view.Usage{}, query: slices.Concat(past, []parameter{many("by", "what to add up by").among(words(accounting.Properties(), func(s string) string { return s }))})},
 		"GET /v1/runs":                 {does: "The run history of components", answer: view.RunHistory{}, query: []parameter{one("component", "string", "of this name"), one("all", "boolean", "of all users")}},
 		"GET /v1/events": {
-			does:  "What happens, as it happens. Send the header Last-Event-ID to go on after an event",
-			query: []parameter{many("kind", "job, log, site: these kinds of events"), many("job", "events about these jobs, arrays and elements"), many("user", "events about jobs of these users")},
+			does:    "What happens, as it happens",
+			headers: []parameter{one(lastEventHeader, "string", "the ID of the last event of an earlier answer, to go on after it; without it only what happens from now on comes")},
+			query:   []parameter{many("kind", "these kinds of events").among(words(eventstream.Kinds(), func(k eventstream.Kind) string { return string(k) })), many("job", "events about these jobs, arrays and elements"), many("user", "events about jobs of these users")},
 			events: map[string]any{
 				eventBegin: Begin{}, eventGap: eventstream.Gap{}, eventEnd: view.Refusal{}, string(eventstream.OfJob): eventstream.JobChange{},
 				string(eventstream.OfLog): event.LogEvent{}, string(eventstream.OfSite): eventstream.SiteChange{},
@@ -141,32 +189,37 @@ const (
 // describer collects the schemas of types. A request has no other fields than those, and an answer of a later
 // version may have.
 type describer struct {
-	schemas map[string]any
-	reflect [2]*jsonschema.Reflector // of answers, of requests
+	schemas  map[string]any
+	reflect  [2]*jsonschema.Reflector // of answers, of requests
+	types    map[string]reflect.Type  // by the names of their schemas
+	values   map[string][]any         // of the types that are texts, as [constantsOf] has them
+	demanded map[reflect.Type]map[string]bool
 }
 
 func newDescriber(t *testing.T) *describer {
 	t.Helper()
-	d := &describer{schemas: map[string]any{}}
+	d := &describer{schemas: map[string]any{}, types: map[string]reflect.Type{}, values: constantsOf(t), demanded: demanded(t)}
 	for i, prefix := range []string{"", "request."} {
 		d.reflect[i] = &jsonschema.Reflector{
-			Anonymous: true, AllowAdditionalProperties: i == 0, RequiredFromJSONSchemaTags: true, // none is said to be there always
+			Anonymous: true, AllowAdditionalProperties: i == 0, RequiredFromJSONSchemaTags: true, // see [describer.require]
 			Mapper: func(of reflect.Type) *jsonschema.Schema {
 				if of == reflect.TypeFor[protocol.Payload]() { // which is written as another type
 					schema, _ := d.of(t, protocol.PayloadJSON{}, i == 1).(object)
 					ref, _ := schema["$ref"].(string)
 					return &jsonschema.Schema{Ref: ref}
 				}
-				return asText(of)
+				return d.asText(of)
 			},
 			Namer: func(t reflect.Type) string {
 				if t.Name() == "" {
 					return "" // the library's own
 				}
-				return prefix + path.Base(t.PkgPath()) + "." + t.Name()
+				name := prefix + t.String()
+				d.types[name] = t
+				return name
 			},
 		}
-		for _, dir := range []string{".", "../view", "../event", "../eventstream", "../accesstokens", "../../protocol"} {
+		for _, dir := range typeDirs() {
 			if err := d.reflect[i].AddGoComments(module, dir); err != nil {
 				t.Fatal(err)
 			}
@@ -175,9 +228,24 @@ func newDescriber(t *testing.T) *describer {
 	return d
 }
 
-// asText is the schema of types that are written as texts; nil: it is another type.
-func asText(t reflect.Type) *jsonschema.Schema {
-	if text := reflect.TypeFor[encoding.TextMarshaler](); t.Implements(text) && t.Kind() != reflect.Pointer {
+// asText is the schema of types that are written as texts, with their values if they have names; nil: it is another type.
+func (d *describer) asText(t reflect.Type) *jsonschema.Schema {
+	values := d.values[t.String()]
+	text := t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) && t.Kind() != reflect.Pointer
+	if text && len(values) == 0 {
+		values = wordsOf(t)
+	}
+	switch {
+	case len(values) > 0:
+		schema := object{"type": "string", "enum": values}
+		for name, comment := range d.reflect[0].CommentMap {
+			if strings.HasSuffix(name, "/"+t.String()) {
+				schema["description"] = comment
+			}
+		}
+		d.schemas[t.String()] = schema
+		return &jsonschema.Schema{Ref: schemaRef + t.String()}
+	case text:
 		return &jsonschema.Schema{Type: "string"}
 	}
 	return nil
@@ -199,11 +267,39 @@ func (d *describer) of(t *testing.T, value any, request bool) any {
 		t.Fatal(err)
 	}
 	if defs, ok := schema["$defs"].(map[string]any); ok {
+		for name, one := range defs {
+			if fields, isObject := one.(object); isObject && d.types[name] != nil && d.types[name].Kind() == reflect.Struct {
+				d.require(t, fields, d.types[name], request)
+			}
+		}
 		maps.Copy(d.schemas, defs)
 	}
 	delete(schema, "$defs")
 	delete(schema, "$schema")
 	return schema
+}
+
+// require says which fields of an object are required: of an answer those that are always there, some of them perhaps as null, and of a
+// request those without which the peer refuses it.
+func (d *describer) require(t *testing.T, schema object, of reflect.Type, request bool) {
+	t.Helper()
+	needed, sampled := d.demanded[of]
+	if request && !sampled {
+		t.Errorf("samples have no %s; add one in which it is", of)
+	}
+	fields, _ := schema["properties"].(object)
+	var required []string
+	for _, f := range jsonFields(of) {
+		if request && needed[f.name] || !request && f.always {
+			required = append(required, f.name)
+		}
+		if one, ok := fields[f.name].(object); ok && !request && f.always && f.of.Kind() == reflect.Pointer {
+			one["type"] = []any{one["type"], "null"}
+		}
+	}
+	if len(required) > 0 {
+		schema["required"] = required
+	}
 }
 
 type object = map[string]any
@@ -257,7 +353,7 @@ func describe(t *testing.T) []byte {
 		"info": object{
 			"title": "Switchyard", "version": "1",
 			"description": "The API of a peer, at its Unix socket and over TCP with a token or a certificate. Names that end in _ms are milliseconds, of instants since 1970. " +
-				"Money is in millionths of a currency. New versions may add fields to answers; a field that a request has and the peer does not know is refused.",
+				"Money is in millionths of a currency. New versions may add fields to answers, and values to those that are texts; a field that a request has and the peer does not know is refused.",
 		},
 		"paths": paths,
 		"components": object{"schemas": d.schemas, "securitySchemes": object{
@@ -296,14 +392,28 @@ func (o *operation) parameters(at string) []any {
 			all = append(all, object{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": object{"type": "string"}})
 		}
 	}
-	for _, p := range o.query {
-		schema := object{"type": p.kind}
-		if p.many {
-			schema = object{"type": "array", "items": schema}
-		}
-		all = append(all, object{"name": p.name, "in": "query", "description": p.means, "schema": schema})
+	for i := range o.query {
+		all = append(all, o.query[i].described("query"))
+	}
+	for i := range o.headers {
+		all = append(all, o.headers[i].described("header"))
 	}
 	return all
+}
+
+func (p parameter) described(in string) object {
+	schema := object{"type": p.kind}
+	if len(p.values) > 0 {
+		schema["enum"] = p.values
+	}
+	if p.many {
+		schema = object{"type": "array", "items": schema}
+	}
+	described := object{"name": p.name, "in": in, "description": p.means, "schema": schema}
+	if p.required {
+		described["required"] = true
+	}
+	return described
 }
 
 func (o *operation) response(t *testing.T, d *describer) object {

@@ -68,7 +68,7 @@ func (town) Output(context.Context, view.Job, protocol.Stream, int64, int) ([]by
 }
 
 func (town) Explain(protocol.JobID) ([]event.LogEvent, error) {
-	return []event.LogEvent{{Text: "its story"}}, nil
+	return []event.LogEvent{{Kind: event.LogJobSubmitted, Text: "its story"}}, nil
 }
 
 func (n town) Ask(_ context.Context, question func(event.AskID) event.Event) (view.Reply, error) {
@@ -85,7 +85,7 @@ func (n town) Ask(_ context.Context, question func(event.AskID) event.Event) (vi
 	if _, ok := asked.(event.AskRecovery); ok {
 		return view.Recovery{
 			Needed: true, Reasons: []string{"it is old"}, Waiting: []protocol.JobID{anns}, Here: []protocol.JobID{anns}, Elsewhere: []protocol.JobID{anns},
-			InDoubt: []protocol.JobID{anns}, Guests: []protocol.JobID{guests}, Aside: []view.AsideJob{{Tag: protocol.Tag{Job: bobs, Epoch: 1}}},
+			InDoubt: []protocol.JobID{anns}, Guests: []protocol.JobID{guests}, Aside: []view.AsideJob{{Tag: protocol.Tag{Job: bobs, Epoch: 1}, State: protocol.Running}},
 			Unknown: []view.UnknownJob{{Tag: protocol.Tag{Job: finishedBobs, Epoch: 1}}},
 		}, nil
 	}
@@ -95,11 +95,8 @@ func (n town) Ask(_ context.Context, question func(event.AskID) event.Event) (vi
 // ask makes a request in somebody's name at a peer that is private.
 func ask(t *testing.T, private bool, who caller, method, path string) *httptest.ResponseRecorder {
 	t.Helper()
-	ctx := context.WithValue(t.Context(), callerKey{}, func() caller { return who })
-	answer := httptest.NewRecorder()
 	config := Config{Node: town{}, Log: discard(), Private: private, Admins: []string{"ops"}}
-	(&server{Config: config}).routes().ServeHTTP(answer, httptest.NewRequestWithContext(ctx, method, path, nil))
-	return answer
+	return askWith(t, (&server{Config: config}).routes(), who, method+" "+path, "")
 }
 
 // TestPrivateQueue: with [api] private people see their own jobs, and a limit counts these;

@@ -156,7 +156,7 @@ func (h *History) View(user, component string) view.RunHistory {
 }
 
 func (e *executions) view(c Component) view.ComponentHistory {
-	out := view.ComponentHistory{User: c.User, Name: c.Name}
+	out := view.ComponentHistory{User: c.User, Name: c.Name, Sites: []view.SiteHistory{}}
 	for _, site := range slices.Sorted(maps.Keys(e.sites)) {
 		at := view.SiteHistory{Site: site}
 		for i := range e.sites[site] {

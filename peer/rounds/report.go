@@ -155,7 +155,7 @@ func (p *Report) Job(i int) (quotes []view.Quote, others int) {
 // Jobs are all quotes for each job of the round, the least turnaround first.
 func (p *Report) Jobs() (jobs [][]view.Quote) {
 	for i := 0; i < len(p.Round.Specs); i = p.Round.End(i) {
-		var quotes []view.Quote
+		quotes := []view.Quote{} // a list, also in JSON
 		for row := i; row < p.Round.End(i); row++ {
 			quotes = append(quotes, p.Row(row, len(p.Round.Asks)+1)...)
 		}

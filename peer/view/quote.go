@@ -112,7 +112,8 @@ type PriceTerm struct {
 }
 
 // PriceTerms shows the terms of a quote or a bill.
-func PriceTerms(terms []protocol.Term) (out []PriceTerm) {
+func PriceTerms(terms []protocol.Term) []PriceTerm {
+	out := make([]PriceTerm, 0, len(terms)) // a list, also in JSON
 	for _, one := range terms {
 		out = append(out, PriceTerm{Name: one.Name, Amount: one.Amount})
 	}
