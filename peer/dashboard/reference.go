@@ -69,6 +69,7 @@ type object struct {
 	ID, Name, Means string
 	Strict          bool // it has no other fields
 	Fields          []field
+	Values          []string // of a text that has these only
 }
 
 // refusalCode is a reason for which requests are refused.
@@ -123,13 +124,28 @@ type described struct {
 type schema struct {
 	Ref         string `json:"$ref"`
 	Title       string
-	Type        string
+	Type        schemaTypes
+	Enum        []string
 	Description string
 	Items       *schema
 	Properties  map[string]schema
+	Required    []string
 	Additional  any      `json:"additionalProperties"` // false: there are no others
 	Any         []schema `json:"anyOf"`
 	All         []schema `json:"allOf"`
+}
+
+// schemaTypes are the types that a value may have: in JSON a text, or a list of texts.
+type schemaTypes []string
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (s *schemaTypes) UnmarshalJSON(data []byte) error {
+	var one string
+	if json.Unmarshal(data, &one) == nil {
+		*s = schemaTypes{one}
+		return nil
+	}
+	return json.Unmarshal(data, (*[]string)(s))
 }
 
 // readReference reads the description of the API.
@@ -230,24 +246,26 @@ func kindOf(s *schema) kind {
 		return kind{Object: shortName(name), ID: objectID(name)}
 	}
 	switch {
-	case s.Type == "array" && s.Items != nil:
+	case slices.Contains(s.Type, "array") && s.Items != nil:
 		of := kindOf(s.Items)
 		of.Before = strings.TrimSpace("list of " + of.Before)
 		return of
-	case s.Type == "":
+	case len(s.Enum) > 0:
+		return kind{Before: strings.Join(s.Enum, " | ")}
+	case len(s.Type) == 0:
 		return kind{Before: "any"}
 	}
-	return kind{Before: s.Type}
+	return kind{Before: strings.Join(s.Type, " or ")}
 }
 
 func objectOf(name string, s *schema) object {
-	o := object{ID: objectID(name), Name: shortName(name), Means: plain(s.Description), Strict: s.Additional == false}
+	o := object{ID: objectID(name), Name: shortName(name), Means: plain(s.Description), Strict: s.Additional == false, Values: s.Enum}
 	if s.Items != nil {
 		o.Fields = []field{{Name: "(each)", Kind: kindOf(s.Items)}}
 	}
 	for _, key := range slices.Sorted(maps.Keys(s.Properties)) {
 		one := s.Properties[key]
-		o.Fields = append(o.Fields, field{Name: key, Kind: kindOf(&one), Means: plain(one.Description)})
+		o.Fields = append(o.Fields, field{Name: key, Kind: kindOf(&one), Means: plain(one.Description), Required: slices.Contains(s.Required, key)})
 	}
 	return o
 }
