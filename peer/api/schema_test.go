@@ -405,6 +405,31 @@ func TestAnswersFollowDescription(t *testing.T) {
 	}
 }
 
+// A request that there is not is refused in JSON, with the methods that its path has, and nothing is redirected.
+func TestUnknownRequests(t *testing.T) {
+	t.Parallel()
+	for request, want := range map[string]struct {
+		status        int
+		allow, reason string
+	}{
+		"PUT /v1/jobs":             {http.StatusMethodNotAllowed, "GET, HEAD, POST", "unknown request PUT /v1/jobs; the methods of this path are GET, HEAD, POST"},
+		"POST /v1/counts":          {http.StatusMethodNotAllowed, "GET, HEAD", "the methods of this path are GET, HEAD"},
+		"GET /v1/jobs/7/hold":      {http.StatusMethodNotAllowed, "POST", "the methods of this path are POST"},
+		"GET /v1/no-such":          {http.StatusNotFound, "", "unknown request GET /v1/no-such; the version"},
+		"GET /v1/jobs/":            {http.StatusNotFound, "", "unknown request GET /v1/jobs/; the version"},
+		"GET /v1//jobs":            {http.StatusNotFound, "", "use the path /v1/jobs"},
+		"POST /v1/../v1/jobs/":     {http.StatusNotFound, "", "use the path /v1/jobs/"},
+		"DELETE /v1/jobs/./7%2F..": {http.StatusNotFound, "", "use the path /v1/jobs/7%2F.."},
+	} {
+		got := askWith(t, (&server{Config: Config{Node: town{}, Log: discard()}}).routes(), caller{user: "ann"}, request, "")
+		var refused view.Refusal
+		err := json.Unmarshal(got.Body.Bytes(), &refused)
+		if err != nil || got.Code != want.status || got.Header().Get("Allow") != want.allow || refused.Code != view.NotFound || !strings.Contains(refused.Reason, want.reason) {
+			t.Errorf("%s: %d %v %s, want %+v", request, got.Code, got.Header(), got.Body, want)
+		}
+	}
+}
+
 // A parameter is refused with any value but those that the description has, and is accepted with each of these. Those that are
 // required are demanded.
 func TestParametersFollowDescription(t *testing.T) {

@@ -8,7 +8,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -266,7 +268,27 @@ func (s *server) routes() http.Handler {
 	for _, route := range s.requests() {
 		mux.HandleFunc(route.pattern, s.answer(route))
 	}
-	return mux
+	other := func(handle handler) http.HandlerFunc {
+		return s.answer(route{pattern: "/", scope: accesstokens.Read, query: true, handle: handle})
+	}
+	mux.HandleFunc("/", other(func(_ http.ResponseWriter, r *http.Request, _ caller) error { return unknown(mux, r) }))
+	unclean := other(uncleanPath)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if at := r.URL.EscapedPath(); at != cleaned(at) { // the mux would redirect, by a page
+			unclean(w, r)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}
+
+// cleaned is a path without empty parts and those that are dots.
+func cleaned(at string) string {
+	clean := path.Clean("/" + at)
+	if clean != "/" && strings.HasSuffix(at, "/") {
+		clean += "/"
+	}
+	return clean
 }
 
 // requests are all that the peer answers.
@@ -310,7 +332,6 @@ func (s *server) requests() []route {
 		{pattern: "POST /v1/tokens", local: true, handle: s.createToken},
 		{pattern: "DELETE /v1/tokens/{token}", local: true, handle: s.revokeToken},
 		{pattern: "GET /v1/openapi.json", scope: accesstokens.Read, handle: s.openAPI},
-		{pattern: "/", scope: accesstokens.Read, query: true, handle: s.unknown},
 	}
 }
 
@@ -350,13 +371,42 @@ func (s *server) answer(route route) http.HandlerFunc {
 			status = http.StatusTooManyRequests
 			w.Header().Set("Retry-After", "1")
 		}
+		if wrong, ok := errors.AsType[methodError](err); ok {
+			status = http.StatusMethodNotAllowed
+			w.Header().Set("Allow", strings.Join(wrong.allowed, ", "))
+		}
 		if err = reply(w, status, refusal); err != nil {
 			s.Log.Debug("response_send_failed", "path", r.URL.Path, "error", err)
 		}
 	}
 }
 
-func (*server) unknown(_ http.ResponseWriter, r *http.Request, _ caller) error {
+// methodError refuses a request with a method that its path does not have.
+type methodError struct {
+	refusal
+
+	allowed []string
+}
+
+// unknown refuses a request that the mux has no other route for.
+func unknown(mux *http.ServeMux, r *http.Request) error {
+	var allowed []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		if _, pattern := mux.Handler(&http.Request{Method: method, Host: r.Host, URL: r.URL}); pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) > 0 {
+		return methodError{refusal{view.Refusal{Code: view.NotFound, Reason: fmt.Sprintf(
+			"unknown request %s %s; the methods of this path are %s; the version of the peer may differ from that of this command, see `switchyard --version`",
+			r.Method, r.URL.Path, strings.Join(allowed, ", "),
+		)}}, allowed}
+	}
 	return refuse(view.NotFound, "unknown request %s %s; the version of the peer may differ from that of this command, see `switchyard --version`",
 		r.Method, r.URL.Path)
+}
+
+// uncleanPath refuses a request with a path that another one stands for.
+func uncleanPath(_ http.ResponseWriter, r *http.Request, _ caller) error {
+	return refuse(view.NotFound, "unknown request %s %s; use the path %s", r.Method, r.URL.EscapedPath(), cleaned(r.URL.EscapedPath()))
 }

@@ -367,7 +367,7 @@ func TestUnexpectedRequests(t *testing.T) {
 		status             int
 	}{
 		"unknown path":      {"GET", "/v2/jobs", "", 404},
-		"unknown method":    {"PATCH", "/v1/jobs", "", 404},
+		"unknown method":    {"PATCH", "/v1/jobs", "", 405},
 		"unknown field":     {"POST", "/v1/jobs", `{"jobs":[{"cpus":1,"gpus":1}]}`, 400},
 		"no JSON":           {"POST", "/v1/jobs", `hello`, 400},
 		"two submissions":   {"POST", "/v1/jobs", `{"jobs":[{}]}{"jobs":[{}]}`, 400},

@@ -83,7 +83,7 @@ type refusalCode struct {
 func refusalCodes() []refusalCode {
 	codes := []refusalCode{
 		{Code: view.BadRequest, Means: "The request is wrong; the reason says what."},
-		{Code: view.NotFound, Means: "There is no such job, site, token or request, or the caller may not know of it."},
+		{Code: view.NotFound, Means: "There is no such job, site, token or request, or the caller may not know of it. Status 405, with Allow: the path has no request with this method."},
 		{Code: view.Denied, Means: "The caller may not do this, or the token lacks the scope. Status 401: no good token was shown."},
 		{Code: view.NoSite, Means: "No site can run the job; sites has the reason of each."},
 		{Code: view.Conflict, Means: "The job is in a state that does not allow it, as one that has ended; repeating the request does not help."},
