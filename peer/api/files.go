@@ -249,6 +249,9 @@ func (s *server) collect(w http.ResponseWriter, r *http.Request, job *view.Job, 
 	if err == nil {
 		err = to.flush()
 	}
+	if err == nil {
+		err = to.deadline.Flush() // without a Content-Length, with which clients show no trailers
+	}
 	if err != nil {
 		if to.begun {
 			s.Log.Debug("output_cut", "job", uint64(job.ID), "error", err)

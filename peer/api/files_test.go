@@ -47,6 +47,25 @@ type permanent struct{}
 func (permanent) Error() string   { return "no right there" }
 func (permanent) Permanent() bool { return true }
 
+// smallArchive fetches little from job A, and is what the answer says of its length before it comes, and its trailers after it.
+func (s *site) smallArchive(t *testing.T, client *api.Client) (bytes int64, trailers http.Header) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.at+"/v1/jobs/"+jobA.String()+"/files?file=small", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+s.token(t, "ann", accesstokens.Submit))
+	answer, err := client.Transport().RoundTrip(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err != nil || string(text) != "few" || answer.ProtoMajor != 2 {
+		t.Fatalf("got %q over %s: %v", text, answer.Proto, err)
+	}
+	return answer.ContentLength, answer.Trailer
+}
+
 // An archive comes as a whole or not at all, to the directory that the caller names, in the caller's name.
 func TestPlace(t *testing.T) {
 	t.Parallel()
@@ -239,6 +258,9 @@ func TestFetch(t *testing.T) {
 	}
 	if got, fetched, err = fetch(ann, "small"); err != nil || got != "few" || fetched != (api.Fetched{}) {
 		t.Errorf("%q, %+v, %v", got, fetched, err)
+	}
+	if bytes, trailers := s.smallArchive(t, ann); bytes != -1 || trailers.Get("Switchyard-Missing") != `""` {
+		t.Errorf("a small archive says that it has %d bytes, and has the trailers %v", bytes, trailers)
 	}
 	if _, _, err = fetch(ann, "none"); codeOf(err) != view.BadRequest || !strings.Contains(err.Error(), "no right there") {
 		t.Errorf("files that may not be read: %v", err)
