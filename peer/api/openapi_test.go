@@ -132,7 +132,7 @@ func operations() map[string]operation {
 		"POST /v1/jobs/{id}/requeue": requeue,
 		"GET /v1/jobs/{id}/wait":     {does: "Wait up to a minute for the end of a job, and answer with the job", answer: view.Job{}},
 		"GET /v1/jobs/{id}/explain":  {does: "What happened to a job, in order", answer: Explanation{}},
-		"GET /v1/jobs/{id}/output": {does: "The output of a job, or what is kept of it if it could not be written to its file; at the socket perhaps the path of that, as JSON. The trailers Switchyard-Missing and Switchyard-Notice say what is missing of it, and where it is kept", query: []parameter{
+		"GET /v1/jobs/{id}/output": {does: "The output of a job, or what is kept of it if it could not be written to its file; at the socket perhaps the path of that, as JSON. The trailers Switchyard-Missing and Switchyard-Notice say what is missing of it, and where it is kept; Switchyard-Refused is the code of an error that ended it early, as when a token ends while it is followed", query: []parameter{
 			one("stream", "string", "without it stdout").among(streamWords()), one("offset", "integer", "bytes that are left out"), one("follow", "boolean", "go on until the job has ended"),
 		}},
 		"GET /v1/jobs/{id}/files": {does: "Files of a job that has ended, as an archive of tar; over TCP only. The trailers Switchyard-Missing and Switchyard-Notice name what is not in it", media: tarType, query: []parameter{

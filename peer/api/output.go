@@ -21,6 +21,9 @@ const (
 	// pathTrailer names the file where the output goes on: the caller reads the
 	// rest there, from the place where the answer ends.
 	pathTrailer = "Switchyard-Path"
+	// refusedTrailer is the code of why there is no more of an output that is not whole, as when a token ends while it is followed.
+	// The reason is what is missing.
+	refusedTrailer = "Switchyard-Refused"
 )
 
 // output answers with the path of a file, or with what a job that runs elsewhere
@@ -53,9 +56,15 @@ func (s *server) output(w http.ResponseWriter, r *http.Request, who caller) erro
 		return reply(w, http.StatusOK, where{Path: t.path()})
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
-	w.Header().Set("Trailer", strings.Join([]string{pathTrailer, missingTrailer, noticeTrailer}, ", "))
+	w.Header().Set("Trailer", strings.Join([]string{pathTrailer, missingTrailer, noticeTrailer, refusedTrailer}, ", "))
 	w.WriteHeader(http.StatusOK)
 	path, err := t.copy(r.Context(), w, first)
+	if refused, ok := errors.AsType[refuser](err); ok {
+		why := refused.Refusal()
+		w.Header().Set(missingTrailer, strconv.QuoteToASCII(fmt.Sprintf("the output of job %v is incomplete: %s", t.job.ID, why.Reason)))
+		w.Header().Set(refusedTrailer, string(why.Code))
+		return nil
+	}
 	if err != nil {
 		s.Log.Debug("output_cut", "job", uint64(t.job.ID), "error", err)
 		panic(http.ErrAbortHandler) // the only way to tell the client that this is not the end

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/switchyard-hpc/switchyard/peer/view"
 	"github.com/switchyard-hpc/switchyard/protocol"
 )
 
@@ -91,6 +92,9 @@ func (c *Client) throughPeer(
 		return "", fetched, fmt.Errorf("the output of job %v is incomplete: %w", name, err)
 	}
 	fetched, err = c.ofTrailers(response.Trailer)
+	if code := response.Trailer.Get(refusedTrailer); err == nil && code != "" {
+		return "", Fetched{}, &Error{view.Refusal{Code: view.RefusalCode(code), Reason: fetched.Missing}}
+	}
 	return response.Trailer.Get(pathTrailer), fetched, err
 }
 
