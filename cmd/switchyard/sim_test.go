@@ -394,7 +394,12 @@ func TestSimSweepTables(t *testing.T) {
 	t.Parallel()
 	pair := tempFile(t, "pair.toml", pairOfSites)
 	page := filepath.Join(t.TempDir(), "page.html")
-	out := good(t, simulate(t, "sweep", pair, "--load", "0.8,1.2", "--add-site", "mine=64×16@375,model=M1,jobs=50", "--html", page))
+	got := simulate(t, "sweep", pair, "--load", "0.8,1.2", "--add-site", "mine=64×16@375,model=M1,jobs=50", "--html", page)
+	if want := "switchyard: Jobs are submitted for 0.5 days at the other sites, 0.5 days at mine, with the first of the values.\n"; got.stderr != want {
+		t.Errorf("the notice is %q, want %q", got.stderr, want)
+	}
+	got.stderr = ""
+	out := good(t, got)
 	for _, want := range []string{
 		"All sites together, 2 seeds\n\nLOAD  SCHEME  GRID ", "\n0.8   sender  apart ",
 		"\n0.8   sender  joined ", "\n1.2   sender  joined ", "What each site gains by joining, 2 seeds", " mine ", " ± ",
