@@ -98,7 +98,7 @@ plugins: ## build the built-in policies, schedulers and feeds as plugins, and th
 	for name in $(BUILT_IN); do ln -sf standalone "bin/plugins/$$name"; done
 
 .PHONY: check
-check: ## all that must hold before a commit; 15 minutes on 2 cores
+check: ## all that must hold before a commit; 25 minutes on 2 cores
 	@echo "make check: fmt-check lint generate-check tidy-check test (slow tests at small sizes; make check-full has them whole)"
 	$(MAKE) fmt-check lint generate-check tidy-check test
 
