@@ -1,6 +1,7 @@
 package dashboard_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,6 +35,7 @@ func BenchmarkBrowser(b *testing.B) {
 				})()`)
 				busy++
 				grid.change(func() {
+					grid.sites = slices.Clone(grid.sites)
 					grid.sites[1].Busy = busy
 					grid.jobs = grid.jobs[1:]
 				})

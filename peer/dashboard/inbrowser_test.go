@@ -144,7 +144,7 @@ func TestPagesFollowInBrowser(t *testing.T) {
 		t.Errorf("%q", complaints)
 	}
 	offline(true)
-	grid.change(func() { grid.sites[0].Busy = 3 })
+	grid.changeSites(func(sites []view.Site) { sites[0].Busy = 3 })
 	b.until(`document.getElementById("live").textContent.startsWith("The peer does not answer")`)
 	offline(false)
 	for _, line := range b.complaints() {
@@ -157,7 +157,7 @@ func TestPagesFollowInBrowser(t *testing.T) {
 	if err := p.book.Revoke(id, "", protocol.InstantOf(time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	grid.change(func() { grid.sites[0].Busy = 2 })
+	grid.changeSites(func(sites []view.Site) { sites[0].Busy = 2 })
 	b.until(`document.getElementById("token") !== null && document.body.innerText.includes("Your session has ended")`)
 	for _, line := range b.complaints() {
 		if !strings.Contains(line, "401 () "+p.at+"/changes") {
@@ -235,6 +235,14 @@ func TestActsInBrowser(t *testing.T) {
 	if asked := grid.asked(); !reflect.DeepEqual(asked, want) {
 		t.Errorf("the peer was asked for %+v", asked)
 	}
+}
+
+// changeSites changes the sites that the peer answers. Pages may still read those that it has answered.
+func (g *gridOf) changeSites(what func(sites []view.Site)) {
+	g.change(func() {
+		g.sites = slices.Clone(g.sites)
+		what(g.sites)
+	})
 }
 
 // asked is what the peer was asked to change.
