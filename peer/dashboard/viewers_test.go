@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// viewersOrder is the variable by which this binary is told to be browsers, with [viewers] in JSON.
+// viewersOrder is the variable that has this binary act as browsers, with [viewers] in JSON.
 const viewersOrder = "SWITCHYARD_TEST_VIEWERS"
 
 // viewers are browsers that follow a page, in a process of their own, so that their CPU time is not the peer's.
